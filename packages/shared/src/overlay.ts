@@ -1,0 +1,28 @@
+/** An overlay: a stored summary that stands for a range of a path when it is read. The originals stay. */
+import * as z from "zod";
+
+export const retentionSchema = z
+  .object({
+    facts: z.int(),
+    kept: z.int(),
+    dropped: z.array(z.string()).meta({ description: "Literals of the range that the summary lost, at most 200" }),
+  })
+  .meta({ id: "Retention" });
+export type Retention = z.infer<typeof retentionSchema>;
+
+export const overlaySchema = z
+  .object({
+    id: z.string(),
+    from_id: z.string(),
+    to_id: z.string(),
+    summary: z.string(),
+    messages: z.int().meta({ description: "Messages that it stands for" }),
+    tokens_before: z.int(),
+    tokens_after: z.int(),
+    retention: retentionSchema.nullable(),
+    model: z.string().nullable(),
+    job_id: z.string().nullable(),
+    created_at: z.iso.datetime(),
+  })
+  .meta({ id: "Overlay" });
+export type Overlay = z.infer<typeof overlaySchema>;

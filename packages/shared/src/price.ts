@@ -1,0 +1,72 @@
+/** A price: money per token of one class of one model, from one instant on. Superseded, never changed. */
+import * as z from "zod";
+import { instantSchema } from "./fields.ts";
+import { tenantIdSchema } from "./ids.ts";
+import { parseUsdPerMillion } from "./money.ts";
+
+export const TOKEN_CLASSES = [
+  "input",
+  "input_audio",
+  "cache_read",
+  "cache_write_5m",
+  "cache_write_1h",
+  "output",
+  "reasoning",
+  "output_audio",
+] as const;
+export const COUNTED_UNITS = ["web_search", "request"] as const;
+
+/** Everything that a line can count: tokens of a class, or a unit. */
+export const usageClassSchema = z.enum([...TOKEN_CLASSES, ...COUNTED_UNITS]).meta({ id: "UsageClass" });
+export type UsageClass = z.infer<typeof usageClassSchema>;
+
+/**
+ * Which class's price stands in when a class has none of its own: reasoning is billed as output by every
+ * provider that reports it, and a provider without a cache or audio price bills those tokens as plain ones.
+ */
+export const PRICE_FALLBACK: Partial<Record<UsageClass, UsageClass>> = {
+  reasoning: "output",
+  input_audio: "input",
+  output_audio: "output",
+  cache_read: "input",
+};
+
+const providerName = z.string().min(1).max(100);
+const modelName = z.string().min(1).max(200);
+
+export const newPriceSchema = z
+  .strictObject({
+    provider: providerName,
+    model: modelName,
+    class: usageClassSchema,
+    usd_per_million: z
+      .string()
+      .refine((text) => parseUsdPerMillion(text) !== null, {
+        message: "must be a decimal from 0 to 9000000 with at most 9 places; negative prices are refused",
+      })
+      .meta({ example: "0.15" }),
+    effective_from: instantSchema,
+    tenant_id: tenantIdSchema.optional(),
+    tier_min: z.int().min(0).optional().meta({ description: "Holds for calls whose total input reaches this" }),
+    source: z.string().min(1).max(200).optional(),
+    currency: z.literal("USD", { message: "only USD is supported" }).optional(),
+  })
+  .meta({ id: "NewPrice" });
+export type NewPrice = z.infer<typeof newPriceSchema>;
+
+export const priceSchema = z
+  .object({
+    id: z.string(),
+    tenant_id: z.string().nullable(),
+    provider: z.string(),
+    model: z.string(),
+    class: usageClassSchema,
+    tier_min: z.int(),
+    usd_per_million: z.string(),
+    effective_from: z.iso.datetime(),
+    effective_to: z.iso.datetime().nullable().meta({ description: "When the next price takes over" }),
+    recorded_at: z.iso.datetime(),
+    source: z.string(),
+  })
+  .meta({ id: "Price" });
+export type Price = z.infer<typeof priceSchema>;

@@ -1,0 +1,76 @@
+/**
+ * Every way in which the plane says no: one code, its HTTP status and its title. A reply is RFC 9457
+ * `application/problem+json`. A code, once published, keeps its meaning.
+ */
+import * as z from "zod";
+
+export const PROBLEMS = {
+  malformed_json: { status: 400, title: "The body is not JSON" },
+  unknown_parameter: { status: 400, title: "A query parameter is not known here" },
+  unauthenticated: { status: 401, title: "No valid key" },
+  insufficient_scope: { status: 403, title: "The key lacks a scope" },
+  wrong_key_kind: { status: 403, title: "This route is for another kind of key" },
+  tenant_suspended: { status: 403, title: "The tenant is suspended" },
+  not_found: { status: 404, title: "Nothing is here" },
+  method_not_allowed: { status: 405, title: "The resource has no such method" },
+  already_exists: { status: 409, title: "It exists already" },
+  session_ended: { status: 409, title: "The session has ended" },
+  idempotency_in_progress: { status: 409, title: "The first request with this key is still running" },
+  secret_not_replayable: { status: 409, title: "The secret was shown once" },
+  usage_conflict: { status: 409, title: "Another usage event has this id" },
+  price_conflict: { status: 409, title: "Another price is in force at this instant" },
+  job_not_open: { status: 409, title: "The job is already done" },
+  job_open: { status: 409, title: "Another job of this session is open" },
+  precondition_failed: { status: 412, title: "The resource has changed" },
+  body_too_large: { status: 413, title: "The body is too large" },
+  unsupported_media_type: { status: 415, title: "The body's media type is not accepted" },
+  invalid: { status: 422, title: "The request does not fit the schema" },
+  unknown_parent: { status: 422, title: "The parent is not a message of this session" },
+  unknown_leaf: { status: 422, title: "The leaf is not a message of this session" },
+  reserved_message_id: { status: 422, title: "The message id is reserved" },
+  role_not_allowed: { status: 422, title: "A client may not write this role" },
+  ambiguous_usage: { status: 422, title: "The usage can be read in two ways" },
+  inconsistent_usage: { status: 422, title: "The token classes do not add up" },
+  amount_overflow: { status: 422, title: "The amount is too large" },
+  idempotency_mismatch: { status: 422, title: "The key was used for another request" },
+  nothing_to_compact: { status: 422, title: "There is nothing to compact" },
+  range_too_fine: { status: 422, title: "The range has too many buckets" },
+  rate_limited: { status: 429, title: "Too many requests" },
+  internal: { status: 500, title: "An internal error" },
+  unavailable: { status: 503, title: "A part of the plane can't be reached" },
+} as const satisfies Record<string, { status: number; title: string }>;
+
+export type ProblemCode = keyof typeof PROBLEMS;
+
+/** One field that is wrong: a JSON pointer into the body, or `?name` for a query parameter. */
+export const fieldProblemSchema = z.object({ pointer: z.string(), code: z.string(), message: z.string() });
+export type FieldProblem = z.infer<typeof fieldProblemSchema>;
+
+/** A refusal as data. `fields` go into the reply beside the standard ones. */
+export type Problem = {
+  readonly code: ProblemCode;
+  readonly detail: string;
+  readonly errors?: readonly FieldProblem[];
+  readonly fields?: Readonly<Record<string, string | number | boolean | null>>;
+};
+
+export const problem = (code: ProblemCode, detail: string, extra: Omit<Problem, "code" | "detail"> = {}): Problem => ({
+  code,
+  detail,
+  ...extra,
+});
+
+/** A refusal of one field of the body. */
+export const fieldProblem = (code: ProblemCode, pointer: string, message: string): Problem =>
+  problem(code, message, { errors: [{ pointer, code, message }] });
+
+export const problemReplySchema = z.looseObject({
+  type: z.string(),
+  title: z.string(),
+  status: z.int(),
+  detail: z.string(),
+  instance: z.string(),
+  code: z.string(),
+  request_id: z.string(),
+  errors: z.array(fieldProblemSchema).optional(),
+});

@@ -1,0 +1,131 @@
+/**
+ * One model call: who, when, which model, how many tokens of which class, why, and what it cost. Attached
+ * to the call, never to a message, so that a copy of a message costs nothing.
+ */
+import * as z from "zod";
+import { instantSchema, userIdSchema } from "./fields.ts";
+import { moneySchema } from "./money.ts";
+import { usageClassSchema } from "./price.ts";
+
+export const MAX_EVENTS_PER_REPORT = 1_000;
+
+export const purposeSchema = z.enum(["turn", "compaction", "title", "tool", "embedding", "eval", "other"]);
+export const usageStatusSchema = z.enum(["final", "partial", "estimated"]);
+
+const usageTagsSchema = z
+  .record(z.string().min(1).max(64), z.string().max(128))
+  .refine((tags) => Object.keys(tags).length <= 16, {
+    message: "at most 16 tags",
+  });
+
+export const newUsageEventSchema = z
+  .strictObject({
+    id: z.string().min(1).max(128).optional(),
+    provider: z.string().min(1).max(100).optional().meta({ description: "May be left out when model is provider/model" }),
+    model: z.string().min(1).max(200),
+    purpose: purposeSchema.optional(),
+    status: usageStatusSchema.optional(),
+    usage: z.record(z.string(), z.unknown()).meta({ description: "As the SDK or provider reported it" }),
+    occurred_at: instantSchema.optional(),
+    message_id: z.string().min(1).max(128).optional(),
+    request_id: z.string().min(1).max(128).optional(),
+    user_id: userIdSchema.optional(),
+    tags: usageTagsSchema.optional(),
+  })
+  .meta({ id: "NewUsageEvent" });
+export type NewUsageEvent = z.infer<typeof newUsageEventSchema>;
+
+/** Counts of disjoint classes. */
+export type UsageCounts = Partial<Record<z.infer<typeof usageClassSchema>, number>>;
+
+/** One class of one event: how many, at which price, for how much. Amounts in nano-USD; null is unpriced. */
+export const usageLineSchema = z.object({
+  class: usageClassSchema,
+  quantity: z.int().min(0),
+  price: z
+    .object({
+      id: z.string(),
+      class: usageClassSchema.meta({ description: "Whose price it is, where another class's stands in" }),
+      femto_usd_per_token: z.int().min(0),
+      effective_from: z.int(),
+      source: z.string(),
+    })
+    .nullable(),
+  list_nano: z.int().min(0).nullable(),
+  billed_nano: z.int().min(0).nullable(),
+});
+export type UsageLine = z.infer<typeof usageLineSchema>;
+
+/** An event normalised and priced, on its way from `api` to the session's object, and as a fact to D1. */
+export const pricedUsageSchema = z.object({
+  id: z.string(),
+  /** SHA-256 of what the caller sent: the same id with another one is a conflict. */
+  fingerprint: z.string(),
+  provider: z.string(),
+  model: z.string(),
+  purpose: purposeSchema,
+  status: usageStatusSchema,
+  user_id: z.string().nullable(),
+  message_id: z.string().nullable(),
+  request_id: z.string().nullable(),
+  tags: usageTagsSchema,
+  occurred_at: z.int(),
+  input_tokens: z.int(),
+  output_tokens: z.int(),
+  lines: z.array(usageLineSchema).min(1),
+  raw_usage: z.string().meta({ description: "JSON, as it came" }),
+  normalizer_version: z.int(),
+});
+export type PricedUsage = z.infer<typeof pricedUsageSchema>;
+
+export const usageLineReplySchema = z.object({
+  class: usageClassSchema,
+  quantity: z.int(),
+  price: z
+    .object({
+      id: z.string(),
+      class: usageClassSchema,
+      usd_per_million: z.string(),
+      effective_from: z.iso.datetime(),
+      source: z.string(),
+    })
+    .nullable(),
+  list: moneySchema.nullable(),
+  billed: moneySchema.nullable(),
+});
+
+export const usageEventSchema = z
+  .object({
+    id: z.string(),
+    session_id: z.string(),
+    provider: z.string(),
+    model: z.string(),
+    purpose: purposeSchema,
+    status: usageStatusSchema,
+    user_id: z.string().nullable(),
+    message_id: z.string().nullable(),
+    request_id: z.string().nullable(),
+    tags: usageTagsSchema,
+    occurred_at: z.iso.datetime(),
+    recorded_at: z.iso.datetime(),
+    input_tokens: z.int(),
+    output_tokens: z.int(),
+    lines: z.array(usageLineReplySchema),
+    list_cost: moneySchema.nullable(),
+    cost: moneySchema.nullable().meta({ description: "Billed: list plus the tenant's markup; null while a line is unpriced" }),
+    raw_usage: z.unknown(),
+    normalizer_version: z.int(),
+  })
+  .meta({ id: "UsageEvent" });
+export type UsageEvent = z.infer<typeof usageEventSchema>;
+
+export const recordedUsageSchema = z
+  .object({
+    id: z.string(),
+    status: z.enum(["created", "duplicate", "conflict"]),
+    cost: moneySchema.nullable(),
+    list_cost: moneySchema.nullable(),
+    lines: z.array(usageLineReplySchema),
+  })
+  .meta({ id: "RecordedUsage" });
+export type RecordedUsage = z.infer<typeof recordedUsageSchema>;
