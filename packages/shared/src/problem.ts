@@ -12,7 +12,6 @@ export const PROBLEMS = {
   wrong_key_kind: { status: 403, title: "This route is for another kind of key" },
   tenant_suspended: { status: 403, title: "The tenant is suspended" },
   not_found: { status: 404, title: "Nothing is here" },
-  method_not_allowed: { status: 405, title: "The resource has no such method" },
   already_exists: { status: 409, title: "It exists already" },
   session_ended: { status: 409, title: "The session has ended" },
   idempotency_in_progress: { status: 409, title: "The first request with this key is still running" },

@@ -1,0 +1,23 @@
+/** The worker's bindings, typed, and what a request carries. */
+import type { SessionRpc } from "@sessionplane/shared/rpc/session-rpc";
+import type { Principal } from "./http/principal.ts";
+
+export interface ApiEnv extends Omit<Env, "SESSION"> {
+  SESSION: DurableObjectNamespace<SessionRpc & Rpc.DurableObjectBranded>;
+  /** A secret: the key that makes the first tenants and keys. */
+  OPERATOR_KEY?: string;
+}
+
+export type AppEnv = {
+  Bindings: ApiEnv;
+  Variables: {
+    requestId: string;
+    /** Parts of the time, in milliseconds, for `Server-Timing`. */
+    timings: Map<string, number>;
+    principal?: Principal;
+    /** The JSON body's canonical text, when the request has an idempotency key. */
+    canonicalBody?: string;
+    /** From the idempotency claim: the id of what the request makes. */
+    resourceSeed?: string;
+  };
+};

@@ -1,0 +1,31 @@
+/** Opaque page positions. Base64url of JSON: a caller gives back what it got, anything else is refused. */
+import * as z from "zod";
+
+export function encodeCursor(position: readonly (string | number)[]): string {
+  return btoa(JSON.stringify(position)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+function decodeCursor(text: string): unknown {
+  try {
+    return JSON.parse(atob(text.replaceAll("-", "+").replaceAll("_", "/")));
+  } catch {
+    return null;
+  }
+}
+
+/** A query parameter that holds a position of this shape. */
+export const cursorSchema = <T extends z.ZodType>(position: T) =>
+  z
+    .string()
+    .max(1_000)
+    .transform((text, ctx): z.output<T> => {
+      const parsed = position.safeParse(decodeCursor(text));
+      if (parsed.success) return parsed.data;
+      ctx.addIssue({ code: "custom", message: "is not a cursor that this list gave" });
+      return z.NEVER;
+    });
+
+/** Lists ordered by an instant, ties broken by id. */
+export const instantCursorSchema = cursorSchema(z.tuple([z.int(), z.string().max(200)]));
+/** Lists ordered by a session's log. */
+export const seqCursorSchema = cursorSchema(z.tuple([z.int().min(1)])).transform(([seq]) => seq);

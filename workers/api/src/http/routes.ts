@@ -1,0 +1,95 @@
+/**
+ * How a route is declared: who may call it, what it takes, what it answers. A route file holds schema,
+ * route and a handler of four beats: input, tenant, one call, reply.
+ */
+import { OpenAPIHono, createRoute, type z } from "@hono/zod-openapi";
+import type { Context } from "hono";
+import type { Scope } from "@sessionplane/shared/api-key";
+import { type Problem, problemReplySchema } from "@sessionplane/shared/problem";
+import type { Result } from "@sessionplane/shared/result";
+import type { AppEnv } from "../env.ts";
+import { requireAny, requireEither, requireOperator, requireTenant } from "./authenticate.ts";
+import { onValidated, problemReply } from "./problems.ts";
+
+export type App = OpenAPIHono<AppEnv>;
+
+export const newApp = (): App => new OpenAPIHono<AppEnv>({ defaultHook: onValidated });
+
+const problemContent = { content: { "application/problem+json": { schema: problemReplySchema.openapi("Problem") } } };
+const refusals = {
+  400: { description: "Malformed JSON, or an unknown parameter", ...problemContent },
+  401: { description: "No valid key", ...problemContent },
+  403: { description: "A scope is missing, or the tenant is suspended", ...problemContent },
+  404: { description: "Not there, or another tenant's", ...problemContent },
+  409: { description: "A conflict with what is there", ...problemContent },
+  422: { description: "Invalid", ...problemContent },
+};
+
+type RouteConfig = Parameters<typeof createRoute>[0];
+
+/** The declared replies, for the document alone: handlers answer through `reply`, checked by the end-to-end tests. */
+const withRefusals = (config: RouteConfig): Record<string, { description: string }> => ({ ...refusals, ...config.responses });
+
+const openApiAccess = (kinds: readonly string[], scopes: readonly string[]) => ({
+  security: [{ key: [...scopes] }],
+  "x-key": [...kinds],
+});
+
+/** A route for a tenant's key with this scope. */
+export const tenantRoute = <const R extends RouteConfig>(scope: Scope, config: R) =>
+  createRoute({
+    ...config,
+    ...openApiAccess(["tenant"], [scope]),
+    middleware: [requireTenant(scope)] as const,
+    responses: withRefusals(config),
+  });
+
+/** A route for an operator's key with this scope. */
+export const operatorRoute = <const R extends RouteConfig>(scope: Scope, config: R) =>
+  createRoute({
+    ...config,
+    ...openApiAccess(["operator"], [scope]),
+    middleware: [requireOperator(scope), ...(config.middleware === undefined ? [] : [config.middleware].flat())],
+    responses: withRefusals(config),
+  });
+
+/** A route for both kinds of key, each with a scope of its own. */
+export const eitherRoute = <const R extends RouteConfig>(tenantScope: Scope, operatorScope: Scope, config: R) =>
+  createRoute({
+    ...config,
+    ...openApiAccess(["tenant", "operator"], [tenantScope, operatorScope]),
+    middleware: [requireEither(tenantScope, operatorScope)] as const,
+    responses: withRefusals(config),
+  });
+
+/** A route for any valid key. */
+export const anyKeyRoute = <const R extends RouteConfig>(config: R) =>
+  createRoute({
+    ...config,
+    ...openApiAccess(["tenant", "operator"], []),
+    middleware: [requireAny] as const,
+    responses: withRefusals(config),
+  });
+
+export const json = <T extends z.ZodType>(schema: T, description: string) => ({
+  description,
+  content: { "application/json": { schema } },
+});
+
+export const jsonBody = <T extends z.ZodType>(schema: T) => ({
+  required: true,
+  content: { "application/json": { schema } },
+});
+
+type ReplyStatus = 200 | 201 | 202;
+
+/** The last beat of a handler: the value as JSON, or the refusal as a problem. */
+export function reply<T>(
+  c: Context<AppEnv>,
+  result: Result<T, Problem>,
+  status: ReplyStatus = 200,
+  headers: Record<string, string> = {},
+): Response {
+  if (!result.ok) return problemReply(c, result.error);
+  return c.body(JSON.stringify(result.value), status, { "Content-Type": "application/json", ...headers });
+}
