@@ -173,3 +173,8 @@ export interface SessionRpc {
   /** Sends every fact again, from the first. The number of facts that will be sent. */
   repair(): Promise<Result<number, Problem>>;
 }
+
+/** The binding, as far as callers use it: a name gives an object, and a call of it may throw. */
+export interface SessionNamespace {
+  getByName(name: string): SessionRpc;
+}
