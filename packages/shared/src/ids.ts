@@ -58,6 +58,7 @@ export const tenantIdSchema = idSchema("tenant");
 export const sessionIdSchema = idSchema("session");
 export const priceIdSchema = idSchema("price");
 export const apiKeyIdSchema = idSchema("apiKey");
+export const jobIdSchema = idSchema("job");
 
 /** Ids that a read makes up for overlays, and ids of overlays: no message may carry one. */
 const RESERVED_MESSAGE_ID = /^(compaction_|ovl_)/;

@@ -8,7 +8,7 @@ export type InstantList = {
   readonly limit: number;
   readonly order: "asc" | "desc";
   /** Where the last page ended. */
-  readonly cursor?: readonly [instant: number, id: string];
+  readonly cursor?: readonly [instant: number, id: string] | undefined;
   readonly createdAt: InstantBounds;
 };
 

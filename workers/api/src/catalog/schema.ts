@@ -78,6 +78,8 @@ export const sessions = sqliteTable(
     revision: integer().notNull(),
     /** The log position that this row shows: an older fact never overwrites a newer one. */
     seq: integer().notNull(),
+    /** When the sweep last touched its object. */
+    sweptAt: integer("swept_at").notNull(),
     createdAt: integer("created_at").notNull(),
     updatedAt: integer("updated_at").notNull(),
   },
@@ -85,6 +87,7 @@ export const sessions = sqliteTable(
     uniqueIndex("sessions_external_id").on(t.tenantId, t.externalId),
     index("sessions_created_at").on(t.tenantId, t.createdAt, t.id),
     index("sessions_updated_at").on(t.tenantId, t.updatedAt, t.id),
+    index("sessions_swept_at").on(t.sweptAt),
   ],
 );
 

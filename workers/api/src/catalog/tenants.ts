@@ -68,7 +68,7 @@ export async function updateTenant(
   return updated.length > 0;
 }
 
-export type TenantFilter = InstantList & { readonly externalId?: string };
+export type TenantFilter = InstantList & { readonly externalId?: string | undefined };
 
 /** Operators list every tenant: the one list that has no tenant in its signature. One row more than the limit. */
 export async function listTenants(db: CatalogDb, filter: TenantFilter): Promise<Tenant[]> {

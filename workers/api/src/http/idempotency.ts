@@ -48,6 +48,12 @@ export async function idempotencyOf(c: Context<AppEnv>): Promise<{ idempotency?:
   return key === undefined ? {} : { idempotency: await scopeKey(c, key) };
 }
 
+/** For effects that must not be repeated when a call to the object is: without a key, the request is its own. */
+export async function idempotencyOrRequest(c: Context<AppEnv>): Promise<Idempotency> {
+  const { idempotency } = await idempotencyOf(c);
+  return idempotency ?? { key: c.get("requestId"), fingerprint: "" };
+}
+
 /** What a stored reply says of a secret that it does not hold. */
 const SECRET_SHOWN = "secret_shown";
 

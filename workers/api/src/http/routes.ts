@@ -35,12 +35,14 @@ const openApiAccess = (kinds: readonly string[], scopes: readonly string[]) => (
   "x-key": [...kinds],
 });
 
+const extra = (config: RouteConfig) => (config.middleware === undefined ? [] : [config.middleware].flat());
+
 /** A route for a tenant's key with this scope. */
 export const tenantRoute = <const R extends RouteConfig>(scope: Scope, config: R) =>
   createRoute({
     ...config,
     ...openApiAccess(["tenant"], [scope]),
-    middleware: [requireTenant(scope)] as const,
+    middleware: [requireTenant(scope), ...extra(config)],
     responses: withRefusals(config),
   });
 
@@ -49,7 +51,7 @@ export const operatorRoute = <const R extends RouteConfig>(scope: Scope, config:
   createRoute({
     ...config,
     ...openApiAccess(["operator"], [scope]),
-    middleware: [requireOperator(scope), ...(config.middleware === undefined ? [] : [config.middleware].flat())],
+    middleware: [requireOperator(scope), ...extra(config)],
     responses: withRefusals(config),
   });
 
@@ -78,6 +80,12 @@ export const json = <T extends z.ZodType>(schema: T, description: string) => ({
 
 export const jsonBody = <T extends z.ZodType>(schema: T) => ({
   required: true,
+  content: { "application/json": { schema } },
+});
+
+/** A body that may be left out; every field of the schema is optional. */
+export const optionalJsonBody = <T extends z.ZodType>(schema: T) => ({
+  required: false,
   content: { "application/json": { schema } },
 });
 

@@ -1,0 +1,185 @@
+/**
+ * The `sessions` table: what the session objects say of themselves, for lists and filters. `api` writes a
+ * new session's row first, since it holds the unique external id; the projection alone updates it.
+ */
+import { type SQL, and, eq, inArray, max, sql } from "drizzle-orm";
+import { formatInstant } from "@sessionplane/shared/fields";
+import type { SessionId, TenantId } from "@sessionplane/shared/ids";
+import { formatMoney } from "@sessionplane/shared/money";
+import { type Session, type SessionSettings, compactionStateSchema } from "@sessionplane/shared/session";
+import { type CatalogDb, isUniqueViolation } from "./db.ts";
+import { type InstantBounds, type InstantList, inOrder, pastCursor, within } from "./instant-list.ts";
+import { sessions } from "./schema.ts";
+
+const NO_USAGE = { usageEvents: 0, inputTokens: 0, outputTokens: 0, listNano: 0, billedNano: 0, unpricedEvents: 0 };
+
+/** The row of a session whose object is opened next. False when the id or external id is taken. */
+export async function insertSession(
+  db: CatalogDb,
+  tenantId: TenantId,
+  id: SessionId,
+  settings: SessionSettings,
+  threshold: number,
+  createdAt: number,
+): Promise<boolean> {
+  try {
+    await db.insert(sessions).values({
+      id,
+      tenantId,
+      externalId: settings.external_id,
+      name: settings.name,
+      userId: settings.user_id,
+      model: settings.model,
+      source: settings.source,
+      status: "active",
+      parentSessionId: settings.parent_session_id,
+      metadata: settings.metadata,
+      tags: settings.tags,
+      settings,
+      messageCount: 0,
+      tokenEstimate: 0,
+      threshold,
+      compactionState: "idle",
+      ...NO_USAGE,
+      revision: 1,
+      seq: 0,
+      sweptAt: createdAt,
+      createdAt,
+      updatedAt: createdAt,
+    });
+    return true;
+  } catch (error) {
+    if (isUniqueViolation(error)) return false;
+    throw error;
+  }
+}
+
+/** What its object needs to be opened with. */
+export async function findSessionToOpen(
+  db: CatalogDb,
+  tenantId: TenantId,
+  id: SessionId,
+): Promise<{ settings: SessionSettings; created_at: number } | null> {
+  const row = await db
+    .select({ settings: sessions.settings, createdAt: sessions.createdAt })
+    .from(sessions)
+    .where(and(eq(sessions.tenantId, tenantId), eq(sessions.id, id)))
+    .get();
+  return row === undefined ? null : { settings: row.settings, created_at: row.createdAt };
+}
+
+export async function findSessionByExternalId(db: CatalogDb, tenantId: TenantId, externalId: string): Promise<Session | null> {
+  const row = await db
+    .select()
+    .from(sessions)
+    .where(and(eq(sessions.tenantId, tenantId), eq(sessions.externalId, externalId)))
+    .get();
+  return row === undefined ? null : toSession(row);
+}
+
+export type SessionFilter = InstantList & {
+  readonly sort: "created_at" | "updated_at";
+  readonly updatedAt: InstantBounds;
+  readonly status?: "active" | "ended" | undefined;
+  readonly userId?: string | undefined;
+  readonly model?: string | undefined;
+  readonly source?: string | undefined;
+  readonly tag?: string | undefined;
+  readonly parentSessionId?: string | undefined;
+  readonly externalId?: string | undefined;
+  readonly metadata: readonly (readonly [key: string, value: string])[];
+  /** A part of the name, whatever its case. */
+  readonly q?: string | undefined;
+};
+
+const equals = (column: Parameters<typeof eq>[0], value: string | undefined): SQL | undefined =>
+  value === undefined ? undefined : eq(column, value);
+
+function conditions(tenantId: TenantId, filter: SessionFilter): SQL | undefined {
+  const byInstant = filter.sort === "updated_at" ? sessions.updatedAt : sessions.createdAt;
+  return and(
+    eq(sessions.tenantId, tenantId),
+    equals(sessions.status, filter.status),
+    equals(sessions.userId, filter.userId),
+    equals(sessions.model, filter.model),
+    equals(sessions.source, filter.source),
+    equals(sessions.parentSessionId, filter.parentSessionId),
+    equals(sessions.externalId, filter.externalId),
+    filter.tag === undefined ? undefined : sql`EXISTS (SELECT 1 FROM json_each(${sessions.tags}) WHERE value = ${filter.tag})`,
+    ...filter.metadata.map(
+      ([key, value]) => sql`EXISTS (SELECT 1 FROM json_each(${sessions.metadata}) AS pair WHERE pair.key = ${key} AND pair.value = ${value})`,
+    ),
+    // instr, since LIKE takes wildcards from the text and is limited to 50 bytes in D1.
+    filter.q === undefined ? undefined : sql`instr(lower(${sessions.name}), lower(${filter.q})) > 0`,
+    within(sessions.createdAt, filter.createdAt),
+    within(sessions.updatedAt, filter.updatedAt),
+    pastCursor(byInstant, sessions.id, filter),
+  );
+}
+
+/** One row more than the limit. */
+export async function listSessions(db: CatalogDb, tenantId: TenantId, filter: SessionFilter): Promise<Session[]> {
+  const byInstant = filter.sort === "updated_at" ? sessions.updatedAt : sessions.createdAt;
+  const rows = await db
+    .select()
+    .from(sessions)
+    .where(conditions(tenantId, filter))
+    .orderBy(...inOrder(byInstant, sessions.id, filter.order))
+    .limit(filter.limit + 1)
+    .all();
+  return rows.map(toSession);
+}
+
+/** The sessions that no sweep has touched for longest, marked as touched now. Across tenants: a sweep serves them all. */
+export async function takeForSweep(db: CatalogDb, limit: number): Promise<{ tenantId: string; id: string }[]> {
+  const oldest = db.select({ id: sessions.id }).from(sessions).orderBy(sessions.sweptAt).limit(limit);
+  return db
+    .update(sessions)
+    .set({ sweptAt: Date.now() })
+    .where(inArray(sessions.id, oldest))
+    .returning({ tenantId: sessions.tenantId, id: sessions.id });
+}
+
+/** The instant of the newest fact that the catalog has applied; null before the first. */
+export async function catalogAsOf(db: CatalogDb, scope: TenantId | "all_tenants"): Promise<string | null> {
+  const newest = db.select({ at: max(sessions.updatedAt) }).from(sessions);
+  const row = await (scope === "all_tenants" ? newest : newest.where(eq(sessions.tenantId, scope))).get();
+  return row === undefined || row.at === null ? null : formatInstant(row.at);
+}
+
+function toSession(row: typeof sessions.$inferSelect): Session {
+  return {
+    id: row.id,
+    tenant_id: row.tenantId,
+    name: row.name,
+    external_id: row.externalId,
+    user_id: row.userId,
+    status: row.status,
+    end_reason: row.endReason,
+    parent_session_id: row.parentSessionId,
+    model: row.model,
+    source: row.source,
+    metadata: row.metadata,
+    tags: row.tags,
+    leaf_id: row.leafId,
+    message_count: row.messageCount,
+    token_estimate: row.tokenEstimate,
+    usage: {
+      events: row.usageEvents,
+      input_tokens: row.inputTokens,
+      output_tokens: row.outputTokens,
+      cost: formatMoney(row.billedNano),
+      list_cost: formatMoney(row.listNano),
+      unpriced_events: row.unpricedEvents,
+    },
+    compaction: {
+      threshold: row.threshold,
+      state: compactionStateSchema.parse(row.compactionState),
+      open_job_id: row.openJobId,
+      policy: row.settings.compaction,
+    },
+    created_at: formatInstant(row.createdAt),
+    updated_at: formatInstant(row.updatedAt),
+    revision: row.revision,
+  };
+}

@@ -1,0 +1,29 @@
+/** `GET /v1/sessions/{session_id}/messages/{message_id}`. */
+import * as z from "zod";
+import { messageMetaSchema, messageSchema } from "@sessionplane/shared/message";
+import { tenantOf } from "../../http/authenticate.ts";
+import { messageParams } from "../../http/params.ts";
+import { type App, json, reply, tenantRoute } from "../../http/routes.ts";
+import { callSession } from "../../session-client.ts";
+
+const storedMessageSchema = z.object({ message: messageSchema, meta: messageMetaSchema }).meta({ id: "StoredMessage" });
+
+export const registerGetMessage = (app: App) =>
+  app.openapi(
+    tenantRoute("sessions:read", {
+      method: "get",
+      path: "/v1/sessions/{session_id}/messages/{message_id}",
+      summary: "Get a message",
+      description: "The original, whether an overlay stands for it or not.",
+      tags: ["Messages"],
+      request: { params: messageParams },
+      responses: { 200: json(storedMessageSchema, "The message and what is known of it") },
+    }),
+    async (c) => {
+      const { session_id: sessionId, message_id: messageId } = c.req.valid("param");
+      const result = await callSession(c.env, tenantOf(c), sessionId, (session) => session.getMessage(messageId));
+      if (!result.ok) return reply(c, result);
+      const { json: stored, meta } = result.value;
+      return c.body(`{"message":${stored},"meta":${JSON.stringify(meta)}}`, 200, { "Content-Type": "application/json" });
+    },
+  );

@@ -1,0 +1,122 @@
+/** `GET /v1/sessions/{session_id}/messages`: a page of the history, or all of it as NDJSON. */
+import type { Context } from "hono";
+import * as z from "zod";
+import { messageMetaSchema, messageSchema } from "@sessionplane/shared/message";
+import { MAX_PAGE_LIMIT } from "@sessionplane/shared/page";
+import { type Problem, problem } from "@sessionplane/shared/problem";
+import { type Result, err } from "@sessionplane/shared/result";
+import type { HistoryPage } from "@sessionplane/shared/rpc/session-rpc";
+import type { AppEnv } from "../../env.ts";
+import { tenantOf } from "../../http/authenticate.ts";
+import { encodeCursor, seqCursorSchema } from "../../http/cursor.ts";
+import { limitSchema } from "../../http/list-query.ts";
+import { sessionParams } from "../../http/params.ts";
+import { type App, reply, tenantRoute } from "../../http/routes.ts";
+import { timed } from "../../http/request.ts";
+import { callSession } from "../../session-client.ts";
+
+const positive = z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER);
+
+const query = z
+  .strictObject({
+    leaf_id: z.string().min(1).max(128).optional(),
+    view: z.enum(["history", "raw"]).default("history"),
+    order: z.enum(["asc", "desc"]).default("asc"),
+    limit: limitSchema,
+    cursor: seqCursorSchema.optional(),
+    max_bytes: positive.optional().meta({ description: "The longest recent run of at most so many bytes" }),
+    max_tokens: positive.optional().meta({ description: "The longest recent run of at most so many tokens" }),
+  })
+  .refine((parameters) => parameters.max_bytes === undefined || parameters.max_tokens === undefined, {
+    path: ["max_bytes"],
+    message: "give max_bytes or max_tokens, and not both",
+  });
+type Query = z.output<typeof query>;
+
+const historySchema = z
+  .object({
+    data: z.array(messageSchema),
+    meta: z.array(messageMetaSchema),
+    leaf_id: z.string().nullable(),
+    truncated: z.boolean(),
+    total_content_bytes: z.int(),
+    has_more: z.boolean(),
+    next_cursor: z.string().nullable(),
+  })
+  .meta({ id: "History" });
+
+/** The object's refusal of a leaf is, for a read, that nothing is there. */
+function unknownLeafIs404<T>(result: Result<T, Problem>): Result<T, Problem> {
+  if (result.ok || result.error.code !== "unknown_leaf") return result;
+  return err(problem("not_found", "The leaf is not a message of this session.", { errors: result.error.errors ?? [] }));
+}
+
+/** Stored messages are JSON already: joined, not parsed. */
+function historyJson(page: HistoryPage): string {
+  const { items, ...rest } = page;
+  const tail = JSON.stringify({
+    meta: items.map((item) => item.meta),
+    leaf_id: rest.leaf_id,
+    truncated: rest.truncated,
+    total_content_bytes: rest.total_content_bytes,
+    has_more: rest.next_seq !== null,
+    next_cursor: rest.next_seq === null ? null : encodeCursor([rest.next_seq]),
+  });
+  return `{"data":[${items.map((item) => item.json).join(",")}],${tail.slice(1)}`;
+}
+
+async function stream(c: Context<AppEnv>, id: string, { leaf_id: leafId, view, order }: Query): Promise<Response> {
+  const leaf = leafId === undefined ? {} : { leaf_id: leafId };
+  const result = await callSession(c.env, tenantOf(c), id, (session) => session.streamHistory({ view, order, ...leaf }));
+  if (!result.ok) return reply(c, unknownLeafIs404(result));
+  return c.body(result.value, 200, { "Content-Type": "application/x-ndjson" });
+}
+
+async function page(c: Context<AppEnv>, id: string, parameters: Query): Promise<Response> {
+  const { leaf_id, max_bytes, max_tokens, cursor, limit, view, order } = parameters;
+  // A window is one piece: its size is what it was asked by.
+  const windowed = max_bytes !== undefined || max_tokens !== undefined;
+  const result = await timed(c.get("timings"), "session", () =>
+    callSession(c.env, tenantOf(c), id, (session) =>
+      session.readHistory({
+        view,
+        order,
+        limit: windowed ? MAX_WINDOW_MESSAGES : Math.min(limit, MAX_PAGE_LIMIT),
+        ...(leaf_id === undefined ? {} : { leaf_id }),
+        ...(cursor === undefined ? {} : { after_seq: cursor }),
+        ...(max_bytes === undefined ? {} : { max_bytes }),
+        ...(max_tokens === undefined ? {} : { max_tokens }),
+      }),
+    ),
+  );
+  if (!result.ok) return reply(c, unknownLeafIs404(result));
+  return c.body(historyJson(result.value), 200, { "Content-Type": "application/json" });
+}
+
+/** A recent window longer than this goes on by cursor. */
+const MAX_WINDOW_MESSAGES = 200;
+
+export const registerReadHistory = (app: App) =>
+  app.openapi(
+    tenantRoute("sessions:read", {
+      method: "get",
+      path: "/v1/sessions/{session_id}/messages",
+      summary: "Read the history",
+      description:
+        "Root to leaf, with overlays in place of what they summarise (`view=raw`: without). " +
+        "`Accept: application/x-ndjson` streams all of it, a message a line.",
+      tags: ["Messages"],
+      request: { params: sessionParams, query },
+      responses: {
+        200: {
+          description: "A page, or the stream",
+          content: { "application/json": { schema: historySchema }, "application/x-ndjson": { schema: z.string() } },
+        },
+      },
+    }),
+    (c) => {
+      const id = c.req.valid("param").session_id;
+      const streamed = (c.req.header("Accept") ?? "").includes("application/x-ndjson");
+      return streamed ? stream(c, id, c.req.valid("query")) : page(c, id, c.req.valid("query"));
+    },
+  );

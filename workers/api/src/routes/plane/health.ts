@@ -1,0 +1,63 @@
+/** `GET /v1/health` and `GET /v1/ready`, without a key. */
+import * as z from "zod";
+import { createRoute } from "@hono/zod-openapi";
+import { newId } from "@sessionplane/shared/ids";
+import { ok } from "@sessionplane/shared/result";
+import { connect } from "../../catalog/db.ts";
+import { listTenants } from "../../catalog/tenants.ts";
+import type { ApiEnv } from "../../env.ts";
+import { type App, json, reply } from "../../http/routes.ts";
+import { logError } from "../../log.ts";
+import { callObject } from "../../session-client.ts";
+import { DEFAULT_TENANT_SETTINGS } from "@sessionplane/shared/tenant";
+
+const healthSchema = z.object({ status: z.literal("ok") }).meta({ id: "Health" });
+const readySchema = z.object({ status: z.enum(["ready", "not_ready"]), parts: z.record(z.string(), z.enum(["ok", "failed"])) }).meta({ id: "Ready" });
+
+/** One look at each binding. A table that is missing fails it too: migrations are part of being ready. */
+const PROBES: Record<string, (env: ApiEnv) => Promise<unknown>> = {
+  catalog: (env) => listTenants(connect(env.CATALOG), { limit: 1, order: "desc", createdAt: {} }),
+  content: (env) => env.CONTENT.head("ready"),
+  // An id that nobody has: the object answers that it holds nothing, and keeps nothing.
+  sessions: (env) => callObject(env, newId("tenant"), newId("session"), (session) => session.describe(DEFAULT_TENANT_SETTINGS)),
+};
+
+async function probe(name: string, env: ApiEnv): Promise<readonly [string, "ok" | "failed"]> {
+  try {
+    await PROBES[name]?.(env);
+    return [name, "ok"];
+  } catch (error) {
+    logError("not_ready", error, { part: name });
+    return [name, "failed"];
+  }
+}
+
+export const registerHealth = (app: App) =>
+  app.openapi(
+    createRoute({
+      method: "get",
+      path: "/v1/health",
+      summary: "Say that the worker runs",
+      tags: ["Plane"],
+      responses: { 200: json(healthSchema, "It runs") } as Record<string, { description: string }>,
+    }),
+    (c) => reply(c, ok({ status: "ok" })),
+  );
+
+export const registerReady = (app: App) =>
+  app.openapi(
+    createRoute({
+      method: "get",
+      path: "/v1/ready",
+      summary: "Look at every binding",
+      tags: ["Plane"],
+      responses: { 200: json(readySchema, "Ready"), 503: json(readySchema, "A part is not") } as Record<string, { description: string }>,
+    }),
+    async (c) => {
+      const parts = Object.fromEntries(await Promise.all(Object.keys(PROBES).map((name) => probe(name, c.env))));
+      const ready = Object.values(parts).every((part) => part === "ok");
+      return c.body(JSON.stringify({ status: ready ? "ready" : "not_ready", parts }), ready ? 200 : 503, {
+        "Content-Type": "application/json",
+      });
+    },
+  );
