@@ -1,0 +1,148 @@
+/**
+ * Whether to compact and what: one module over the token counts that were stored at write, so that what
+ * fires and what is cut can't disagree. Pure. Called by the session's object.
+ */
+import type { CompactionPolicy } from "@sessionplane/shared/compaction-policy";
+
+/** The history from root to leaf, overlays applied, without content. */
+export type PlanItem =
+  | { readonly kind: "message"; readonly id: string; readonly seq: number; readonly tokens: number; readonly callIds: readonly string[] }
+  | {
+      readonly kind: "overlay";
+      readonly overlayId: string;
+      readonly fromId: string;
+      readonly toId: string;
+      readonly fromSeq: number;
+      readonly toSeq: number;
+      readonly messages: number;
+      readonly tokens: number;
+    };
+
+export type SkipReason = "below_threshold" | "too_short" | "nothing_to_replace" | "cooldown" | "min_gain";
+
+export type CompactionPlan =
+  | { readonly kind: "skip"; readonly reason: SkipReason }
+  | {
+      readonly kind: "compact";
+      readonly fromId: string;
+      readonly toId: string;
+      readonly fromSeq: number;
+      readonly toSeq: number;
+      /** Originals that the new overlay stands for. */
+      readonly messages: number;
+      /** Of the items replaced, as the history shows them now. */
+      readonly tokens: number;
+      /** Overlays inside the range, oldest first: all of them are fed to the summariser. */
+      readonly feeds: readonly string[];
+    };
+
+export type PlanOptions = {
+  /** By hand: whatever the threshold and the cooldown. */
+  readonly force?: boolean;
+  /** Messages since the last compaction of this path; undefined when there was none. */
+  readonly messagesSinceLast?: number;
+};
+
+/** Strictly above: a history of exactly the threshold stays. */
+export const shouldCompact = (historyTokens: number, policy: CompactionPolicy): boolean => historyTokens > policy.threshold;
+
+/** Half-open, in items. */
+type Stretch = { readonly start: number; readonly end: number };
+
+const skip = (reason: SkipReason): CompactionPlan => ({ kind: "skip", reason });
+
+const sumTokens = (items: readonly PlanItem[]): number => items.reduce((sum, item) => sum + item.tokens, 0);
+
+/** The first item of the tail that stays: as many as fit `keep_recent_tokens`, at least `min_tail`. */
+function tailStart(items: readonly PlanItem[], policy: CompactionPolicy): number {
+  let start = items.length;
+  let kept = 0;
+  for (const [index, item] of [...items.entries()].reverse()) {
+    kept += item.tokens;
+    const required = items.length - index <= policy.min_tail;
+    if (!required && kept > policy.keep_recent_tokens) break;
+    start = index;
+  }
+  return start;
+}
+
+/**
+ * For each boundary (before item i) whether it lies between a tool call and one of its results. Messages
+ * that share a call id belong together, whatever their roles and whatever stands between them.
+ */
+function forbiddenBoundaries(items: readonly PlanItem[]): boolean[] {
+  const first = new Map<string, number>();
+  const last = new Map<string, number>();
+  for (const [index, item] of items.entries()) {
+    for (const id of item.kind === "message" ? item.callIds : []) {
+      if (!first.has(id)) first.set(id, index);
+      last.set(id, index);
+    }
+  }
+  const forbidden = Array<boolean>(items.length + 1).fill(false);
+  for (const [id, from] of first) forbidden.fill(true, from + 1, (last.get(id) ?? from) + 1);
+  return forbidden;
+}
+
+/** The longest stretch, in tokens, that no pinned message interrupts. */
+function longestBetweenPins(items: readonly PlanItem[], within: Stretch, pinned: ReadonlySet<string>): Stretch {
+  let best: Stretch = { start: within.start, end: within.start };
+  let start = within.start;
+  const consider = (end: number) => {
+    const tokens = sumTokens(items.slice(start, end));
+    if (end > start && tokens > sumTokens(items.slice(best.start, best.end))) best = { start, end };
+  };
+  for (let index = within.start; index < within.end; index++) {
+    const item = items[index];
+    if (item?.kind !== "message" || !pinned.has(item.id)) continue;
+    consider(index);
+    start = index + 1;
+  }
+  consider(within.end);
+  return best;
+}
+
+/** Shrinks a stretch until neither end separates a call from its results. */
+function alignToCalls(stretch: Stretch, forbidden: readonly boolean[]): Stretch {
+  let { start, end } = stretch;
+  while (start < end && forbidden[start]) start += 1;
+  while (end > start && forbidden[end]) end -= 1;
+  return { start, end };
+}
+
+function describe(items: readonly PlanItem[]): CompactionPlan {
+  const [first] = items;
+  const last = items.at(-1);
+  if (first === undefined || last === undefined) return skip("nothing_to_replace");
+  return {
+    kind: "compact",
+    fromId: first.kind === "message" ? first.id : first.fromId,
+    fromSeq: first.kind === "message" ? first.seq : first.fromSeq,
+    toId: last.kind === "message" ? last.id : last.toId,
+    toSeq: last.kind === "message" ? last.seq : last.toSeq,
+    messages: items.reduce((count, item) => count + (item.kind === "message" ? 1 : item.messages), 0),
+    tokens: sumTokens(items),
+    feeds: items.flatMap((item) => (item.kind === "overlay" ? [item.overlayId] : [])),
+  };
+}
+
+/** A range that is mostly an earlier summary costs a model call and saves next to nothing. */
+function gains(items: readonly PlanItem[], policy: CompactionPolicy): boolean {
+  const fresh = items.filter((item) => item.kind === "message");
+  return sumTokens(fresh) > sumTokens(items) * policy.min_gain;
+}
+
+/** The range to replace by a summary, or why there is none. `items` is the whole history. */
+export function planCompaction(items: readonly PlanItem[], policy: CompactionPolicy, options: PlanOptions = {}): CompactionPlan {
+  if (!options.force) {
+    if (!shouldCompact(sumTokens(items), policy)) return skip("below_threshold");
+    if (options.messagesSinceLast !== undefined && options.messagesSinceLast < policy.cooldown_messages) return skip("cooldown");
+  }
+  const middle: Stretch = { start: Math.min(policy.protect_head, items.length), end: tailStart(items, policy) };
+  if (middle.end <= middle.start) return skip("too_short");
+  const between = longestBetweenPins(items, middle, new Set(policy.pinned));
+  const { start, end } = alignToCalls(between, forbiddenBoundaries(items));
+  const range = items.slice(start, end);
+  if (range.length === 0 || range.every((item) => item.kind === "overlay")) return skip("nothing_to_replace");
+  return gains(range, policy) ? describe(range) : skip("min_gain");
+}
