@@ -82,7 +82,6 @@ CREATE TABLE `sessions` (
 	`leaf_id` text,
 	`message_count` integer NOT NULL,
 	`token_estimate` integer NOT NULL,
-	`threshold` integer NOT NULL,
 	`compaction_state` text NOT NULL,
 	`open_job_id` text,
 	`usage_events` integer NOT NULL,

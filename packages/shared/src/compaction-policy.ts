@@ -20,7 +20,7 @@ const policyFields = {
     .min(0)
     .max(1)
     .meta({ description: "Share of the range's facts below which missing ones are added" }),
-  pinned: z.array(z.string().min(1).max(128)).max(1_000).meta({ description: "Messages that are never summarised" }),
+  pinned: z.array(z.string().min(1).max(128)).max(100).meta({ description: "Messages that are never summarised" }),
   automatic: z.boolean(),
   model: z.string().min(1).max(200).nullable().meta({ description: "provider/model, or null for the plane's" }),
 };

@@ -16,7 +16,8 @@ import { type TenantPrincipal, rulesOf } from "./http/principal.ts";
 const MAX_ATTEMPTS = 3;
 const FIRST_BACKOFF_MS = 50;
 
-const stubOf = (env: ApiEnv, tenantId: TenantId, sessionId: SessionId): SessionRpc => env.SESSION.getByName(`${tenantId}:${sessionId}`);
+const stubOf = (env: ApiEnv, tenantId: TenantId, sessionId: SessionId): SessionRpc =>
+  env.SESSION.getByName(`${tenantId}:${sessionId}`);
 
 /** What the platform marks on errors of its own. An overloaded object must not be asked again. */
 const isPlatformError = (error: unknown): boolean =>

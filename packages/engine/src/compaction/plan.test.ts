@@ -3,7 +3,13 @@ import { describe, expect, test } from "vitest";
 import { type CompactionPolicy, DEFAULT_COMPACTION_POLICY } from "@sessionplane/shared/compaction-policy";
 import { type PlanItem, planCompaction, shouldCompact } from "./plan.ts";
 
-const message = (seq: number, tokens = 100, callIds: string[] = []): PlanItem => ({ kind: "message", id: `m${seq}`, seq, tokens, callIds });
+const message = (seq: number, tokens = 100, callIds: string[] = []): PlanItem => ({
+  kind: "message",
+  id: `m${seq}`,
+  seq,
+  tokens,
+  callIds,
+});
 const chain = (length: number, tokens = 100): PlanItem[] => Array.from({ length }, (_, index) => message(index + 1, tokens));
 const policy = (patch: Partial<CompactionPolicy> = {}): CompactionPolicy => ({
   ...DEFAULT_COMPACTION_POLICY,
@@ -31,7 +37,14 @@ describe("shouldCompact", () => {
 
 describe("planCompaction", () => {
   test("replaces the middle and keeps head and tail", () => {
-    expect(planCompaction(chain(20), policy())).toMatchObject({ kind: "compact", fromId: "m4", toId: "m17", messages: 14, tokens: 1_400, feeds: [] });
+    expect(planCompaction(chain(20), policy())).toMatchObject({
+      kind: "compact",
+      fromId: "m4",
+      toId: "m17",
+      messages: 14,
+      tokens: 1_400,
+      feeds: [],
+    });
   });
 
   test("keeps the newest message even when it is larger than the tail's tokens", () => {
@@ -48,7 +61,13 @@ describe("planCompaction", () => {
     ["below the threshold", chain(10), {}, {}, "below_threshold"],
     ["when head and tail are all there is", chain(11, 400), { keep_recent_tokens: 900, min_tail: 9 }, {}, "too_short"],
     ["soon after the last compaction", chain(20), {}, { messagesSinceLast: 3 }, "cooldown"],
-    ["when only an overlay lies between head and tail", [...chain(3), overlay(4, 90, 900), message(91), message(92)], {}, {}, "nothing_to_replace"],
+    [
+      "when only an overlay lies between head and tail",
+      [...chain(3), overlay(4, 90, 900), message(91), message(92)],
+      {},
+      {},
+      "nothing_to_replace",
+    ],
   ])("skips %s", (_name, items, patch, options, reason) => {
     expect(planCompaction(items, policy(patch), options)).toEqual({ kind: "skip", reason });
   });
@@ -70,7 +89,10 @@ describe("planCompaction", () => {
 });
 
 const anyItems = fc
-  .array(fc.record({ tokens: fc.integer({ min: 1, max: 600 }), call: fc.option(fc.integer({ min: 0, max: 8 }), { nil: undefined }) }), { maxLength: 60 })
+  .array(
+    fc.record({ tokens: fc.integer({ min: 1, max: 600 }), call: fc.option(fc.integer({ min: 0, max: 8 }), { nil: undefined }) }),
+    { maxLength: 60 },
+  )
   .map((rows) => rows.map(({ tokens, call }, index) => message(index + 1, tokens, call === undefined ? [] : [`c${call}`])));
 const anyPolicy = fc
   .record({
@@ -95,7 +117,9 @@ describe("any plan", () => {
   test("keeps every call with its results", () =>
     check((items, range) => {
       const inside = new Set(range.flatMap((item) => (item.kind === "message" ? item.callIds : [])));
-      return items.every((item) => range.includes(item) || (item.kind === "message" && item.callIds.every((id) => !inside.has(id))));
+      return items.every(
+        (item) => range.includes(item) || (item.kind === "message" && item.callIds.every((id) => !inside.has(id))),
+      );
     }));
 
   test("keeps the head and the tail", () =>

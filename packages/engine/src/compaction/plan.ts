@@ -6,7 +6,13 @@ import type { CompactionPolicy } from "@sessionplane/shared/compaction-policy";
 
 /** The history from root to leaf, overlays applied, without content. */
 export type PlanItem =
-  | { readonly kind: "message"; readonly id: string; readonly seq: number; readonly tokens: number; readonly callIds: readonly string[] }
+  | {
+      readonly kind: "message";
+      readonly id: string;
+      readonly seq: number;
+      readonly tokens: number;
+      readonly callIds: readonly string[];
+    }
   | {
       readonly kind: "overlay";
       readonly overlayId: string;

@@ -18,7 +18,12 @@ export type Read = { readonly item: HistoryItem; readonly tokens: number; readon
 export type HistoryPlan = { readonly segments: readonly Segment<StoredOverlay>[]; readonly order: HistoryOrder };
 
 /** The history of a path as segments, in the order of the read. */
-export function planHistory(path: readonly Range[], overlays: readonly StoredOverlay[], view: HistoryView, order: HistoryOrder): HistoryPlan {
+export function planHistory(
+  path: readonly Range[],
+  overlays: readonly StoredOverlay[],
+  view: HistoryView,
+  order: HistoryOrder,
+): HistoryPlan {
   const inOrder = segments(path, view === "raw" ? [] : standing(overlays, path));
   return { segments: order === "asc" ? inOrder : inOrder.reverse(), order };
 }

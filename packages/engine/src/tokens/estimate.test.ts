@@ -15,7 +15,13 @@ describe("estimateText", () => {
   ])("counts %j as %i", (text, tokens) => expect(estimateText(text)).toBe(tokens));
 
   test("never shrinks when text is added", () => {
-    fc.assert(fc.property(fc.string({ unit: "grapheme" }), fc.string({ unit: "grapheme" }), (a, b) => estimateText(a + b) >= estimateText(a)));
+    fc.assert(
+      fc.property(
+        fc.string({ unit: "grapheme" }),
+        fc.string({ unit: "grapheme" }),
+        (a, b) => estimateText(a + b) >= estimateText(a),
+      ),
+    );
   });
 });
 

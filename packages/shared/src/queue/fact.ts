@@ -20,7 +20,6 @@ export const sessionFactSchema = z.object({
   leaf_id: z.string().nullable(),
   message_count: z.int(),
   token_estimate: z.int(),
-  threshold: z.int(),
   compaction_state: z.string(),
   open_job_id: z.string().nullable(),
   usage: z.object({

@@ -66,7 +66,6 @@ export const sessions = sqliteTable(
     leafId: text("leaf_id"),
     messageCount: integer("message_count").notNull(),
     tokenEstimate: integer("token_estimate").notNull(),
-    threshold: integer().notNull(),
     compactionState: text("compaction_state").notNull(),
     openJobId: text("open_job_id"),
     usageEvents: integer("usage_events").notNull(),

@@ -3,6 +3,7 @@
  * new session's row first, since it holds the unique external id; the projection alone updates it.
  */
 import { type SQL, and, eq, inArray, max, sql } from "drizzle-orm";
+import { type CompactionPolicyPatch, layerPolicies } from "@sessionplane/shared/compaction-policy";
 import { formatInstant } from "@sessionplane/shared/fields";
 import type { SessionId, TenantId } from "@sessionplane/shared/ids";
 import { formatMoney } from "@sessionplane/shared/money";
@@ -19,7 +20,6 @@ export async function insertSession(
   tenantId: TenantId,
   id: SessionId,
   settings: SessionSettings,
-  threshold: number,
   createdAt: number,
 ): Promise<boolean> {
   try {
@@ -38,7 +38,6 @@ export async function insertSession(
       settings,
       messageCount: 0,
       tokenEstimate: 0,
-      threshold,
       compactionState: "idle",
       ...NO_USAGE,
       revision: 1,
@@ -68,13 +67,13 @@ export async function findSessionToOpen(
   return row === undefined ? null : { settings: row.settings, created_at: row.createdAt };
 }
 
-export async function findSessionByExternalId(db: CatalogDb, tenantId: TenantId, externalId: string): Promise<Session | null> {
+export async function findSessionIdByExternalId(db: CatalogDb, tenantId: TenantId, externalId: string): Promise<string | null> {
   const row = await db
-    .select()
+    .select({ id: sessions.id })
     .from(sessions)
     .where(and(eq(sessions.tenantId, tenantId), eq(sessions.externalId, externalId)))
     .get();
-  return row === undefined ? null : toSession(row);
+  return row?.id ?? null;
 }
 
 export type SessionFilter = InstantList & {
@@ -107,7 +106,8 @@ function conditions(tenantId: TenantId, filter: SessionFilter): SQL | undefined 
     equals(sessions.externalId, filter.externalId),
     filter.tag === undefined ? undefined : sql`EXISTS (SELECT 1 FROM json_each(${sessions.tags}) WHERE value = ${filter.tag})`,
     ...filter.metadata.map(
-      ([key, value]) => sql`EXISTS (SELECT 1 FROM json_each(${sessions.metadata}) AS pair WHERE pair.key = ${key} AND pair.value = ${value})`,
+      ([key, value]) =>
+        sql`EXISTS (SELECT 1 FROM json_each(${sessions.metadata}) AS pair WHERE pair.key = ${key} AND pair.value = ${value})`,
     ),
     // instr, since LIKE takes wildcards from the text and is limited to 50 bytes in D1.
     filter.q === undefined ? undefined : sql`instr(lower(${sessions.name}), lower(${filter.q})) > 0`,
@@ -118,7 +118,12 @@ function conditions(tenantId: TenantId, filter: SessionFilter): SQL | undefined 
 }
 
 /** One row more than the limit. */
-export async function listSessions(db: CatalogDb, tenantId: TenantId, filter: SessionFilter): Promise<Session[]> {
+export async function listSessions(
+  db: CatalogDb,
+  tenantId: TenantId,
+  tenantPolicy: CompactionPolicyPatch,
+  filter: SessionFilter,
+): Promise<Session[]> {
   const byInstant = filter.sort === "updated_at" ? sessions.updatedAt : sessions.createdAt;
   const rows = await db
     .select()
@@ -127,7 +132,7 @@ export async function listSessions(db: CatalogDb, tenantId: TenantId, filter: Se
     .orderBy(...inOrder(byInstant, sessions.id, filter.order))
     .limit(filter.limit + 1)
     .all();
-  return rows.map(toSession);
+  return rows.map((row) => toSession(row, tenantPolicy));
 }
 
 /** The sessions that no sweep has touched for longest, marked as touched now. Across tenants: a sweep serves them all. */
@@ -147,7 +152,7 @@ export async function catalogAsOf(db: CatalogDb, scope: TenantId | "all_tenants"
   return row === undefined || row.at === null ? null : formatInstant(row.at);
 }
 
-function toSession(row: typeof sessions.$inferSelect): Session {
+function toSession(row: typeof sessions.$inferSelect, tenantPolicy: CompactionPolicyPatch): Session {
   return {
     id: row.id,
     tenant_id: row.tenantId,
@@ -173,7 +178,7 @@ function toSession(row: typeof sessions.$inferSelect): Session {
       unpriced_events: row.unpricedEvents,
     },
     compaction: {
-      threshold: row.threshold,
+      threshold: layerPolicies(tenantPolicy, row.settings.compaction).threshold,
       state: compactionStateSchema.parse(row.compactionState),
       open_job_id: row.openJobId,
       policy: row.settings.compaction,

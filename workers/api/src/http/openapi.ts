@@ -24,7 +24,8 @@ export function nameSchemas(document: JsonObject): JsonObject {
     schemas[id] ??= visitMembers(schema);
     return { $ref: `#/components/schemas/${id}` };
   };
-  const visitMembers = (value: JsonObject): JsonObject => Object.fromEntries(Object.entries(value).map(([key, member]) => [key, visit(member)]));
+  const visitMembers = (value: JsonObject): JsonObject =>
+    Object.fromEntries(Object.entries(value).map(([key, member]) => [key, visit(member)]));
   const visited = visitMembers(document);
   const components = isObject(visited["components"]) ? visited["components"] : {};
   const present = isObject(components["schemas"]) ? components["schemas"] : {};
@@ -47,5 +48,14 @@ export function serveDocument(app: App): void {
     });
     return c.json(document);
   });
-  app.get("/docs", Scalar({ url: "/openapi.json", cdn: "/assets/scalar.js", withDefaultFonts: false, telemetry: false, pageTitle: "Sessionplane API" }));
+  app.get(
+    "/docs",
+    Scalar({
+      url: "/openapi.json",
+      cdn: "/assets/scalar.js",
+      withDefaultFonts: false,
+      telemetry: false,
+      pageTitle: "Sessionplane API",
+    }),
+  );
 }

@@ -13,5 +13,10 @@ export function replyWritten<T>(
   headers: Record<string, string> = {},
 ): Response {
   if (!result.ok) return reply(c, result);
-  return reply(c, ok(result.value.value), status, result.value.replayed ? { ...headers, "Idempotent-Replayed": "true" } : headers);
+  return reply(
+    c,
+    ok(result.value.value),
+    status,
+    result.value.replayed ? { ...headers, "Idempotent-Replayed": "true" } : headers,
+  );
 }

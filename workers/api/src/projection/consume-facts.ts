@@ -44,7 +44,9 @@ function inGroups(deliveries: readonly Delivery[]): Delivery[][] {
 export async function applyFacts(catalog: D1Database, batches: readonly FactBatch[]): Promise<void> {
   const rows = rowsOf(batches);
   const statements = [
-    ...(rows.usage.length > 0 ? [ADD_TO_ROLLUPS, ADD_EVENTS].map((sql) => catalog.prepare(sql).bind(JSON.stringify(rows.usage))) : []),
+    ...(rows.usage.length > 0
+      ? [ADD_TO_ROLLUPS, ADD_EVENTS].map((sql) => catalog.prepare(sql).bind(JSON.stringify(rows.usage)))
+      : []),
     ...(rows.sessions.length > 0 ? [catalog.prepare(UPDATE_SESSIONS).bind(JSON.stringify(rows.sessions))] : []),
     ...(rows.jobs.length > 0 ? [catalog.prepare(UPDATE_JOBS).bind(JSON.stringify(rows.jobs))] : []),
   ];

@@ -34,13 +34,13 @@ ON CONFLICT DO NOTHING`;
 /** ?1: `[{tenant, session, fact}]`, the newest fact of each session. */
 export const UPDATE_SESSIONS = `
 INSERT INTO sessions (id, tenant_id, external_id, name, user_id, model, source, status, parent_session_id, metadata, tags,
-  settings, end_reason, leaf_id, message_count, token_estimate, threshold, compaction_state, open_job_id,
+  settings, end_reason, leaf_id, message_count, token_estimate, compaction_state, open_job_id,
   usage_events, input_tokens, output_tokens, list_nano, billed_nano, unpriced_events, revision, seq, swept_at, created_at, updated_at)
 SELECT value->>'$.session', value->>'$.tenant', value->>'$.fact.settings.external_id', value->>'$.fact.settings.name',
   value->>'$.fact.settings.user_id', value->>'$.fact.settings.model', value->>'$.fact.settings.source', value->>'$.fact.status',
   value->>'$.fact.settings.parent_session_id', value->'$.fact.settings.metadata', value->'$.fact.settings.tags',
   value->'$.fact.settings', value->>'$.fact.end_reason', value->>'$.fact.leaf_id', value->>'$.fact.message_count',
-  value->>'$.fact.token_estimate', value->>'$.fact.threshold', value->>'$.fact.compaction_state', value->>'$.fact.open_job_id',
+  value->>'$.fact.token_estimate', value->>'$.fact.compaction_state', value->>'$.fact.open_job_id',
   value->>'$.fact.usage.events', value->>'$.fact.usage.input_tokens', value->>'$.fact.usage.output_tokens',
   value->>'$.fact.usage.list_nano', value->>'$.fact.usage.billed_nano', value->>'$.fact.usage.unpriced_events',
   value->>'$.fact.revision', value->>'$.fact.seq', value->>'$.fact.created_at', value->>'$.fact.created_at', value->>'$.fact.updated_at'
@@ -49,7 +49,7 @@ ON CONFLICT (id) DO UPDATE SET
   name = excluded.name, user_id = excluded.user_id, model = excluded.model, source = excluded.source, status = excluded.status,
   metadata = excluded.metadata, tags = excluded.tags, settings = excluded.settings, end_reason = excluded.end_reason,
   leaf_id = excluded.leaf_id, message_count = excluded.message_count, token_estimate = excluded.token_estimate,
-  threshold = excluded.threshold, compaction_state = excluded.compaction_state, open_job_id = excluded.open_job_id,
+  compaction_state = excluded.compaction_state, open_job_id = excluded.open_job_id,
   usage_events = excluded.usage_events, input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
   list_nano = excluded.list_nano, billed_nano = excluded.billed_nano, unpriced_events = excluded.unpriced_events,
   revision = excluded.revision, seq = excluded.seq, updated_at = excluded.updated_at

@@ -53,7 +53,8 @@ export class MessageStore {
   }
 
   newest(): MessageMetaRow | null {
-    this.#newest ??= this.#sql.exec<MessageMetaRow>(`SELECT ${META} FROM messages ORDER BY seq DESC LIMIT 1`).toArray()[0] ?? null;
+    this.#newest ??=
+      this.#sql.exec<MessageMetaRow>(`SELECT ${META} FROM messages ORDER BY seq DESC LIMIT 1`).toArray()[0] ?? null;
     return this.#newest;
   }
 
@@ -145,7 +146,11 @@ export class MessageStore {
   parentOf(seq: number): { readonly seq: number; readonly id: string } | null {
     const run = this.#runAt(seq);
     const above = this.#sql
-      .exec<{ seq: number; id: string }>("SELECT seq, id FROM messages WHERE seq >= ? AND seq < ? ORDER BY seq DESC LIMIT 1", run.first, seq)
+      .exec<{ seq: number; id: string }>(
+        "SELECT seq, id FROM messages WHERE seq >= ? AND seq < ? ORDER BY seq DESC LIMIT 1",
+        run.first,
+        seq,
+      )
       .toArray()[0];
     if (above !== undefined) return above;
     return run.parent === 0 ? null : { seq: run.parent, id: this.meta(run.parent).id };
@@ -159,13 +164,19 @@ export class MessageStore {
 
   /** The same without content. */
   scanMeta(range: Range): Iterable<MessageMetaRow> {
-    return this.#sql.exec<MessageMetaRow>(`SELECT ${META} FROM messages WHERE seq BETWEEN ? AND ? ORDER BY seq`, range.first, range.last);
+    return this.#sql.exec<MessageMetaRow>(
+      `SELECT ${META} FROM messages WHERE seq BETWEEN ? AND ? ORDER BY seq`,
+      range.first,
+      range.last,
+    );
   }
 
   /** Puts a split message together again. */
   #whole(row: MessageRow): MessageRow {
     if (row.continuations === 0) return row;
-    const rest = this.#sql.exec<{ json: string }>("SELECT json FROM continuations WHERE seq = ? ORDER BY position", row.seq).toArray();
+    const rest = this.#sql
+      .exec<{ json: string }>("SELECT json FROM continuations WHERE seq = ? ORDER BY position", row.seq)
+      .toArray();
     return { ...row, json: row.json + rest.map((piece) => piece.json).join("") };
   }
 }

@@ -19,7 +19,8 @@ export function migrate(storage: DurableObjectStorage, migrations: readonly Migr
   sql.exec("CREATE TABLE IF NOT EXISTS _migrations (position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE) STRICT");
   const applied = sql.exec<{ id: string }>("SELECT id FROM _migrations ORDER BY position").toArray();
   applied.forEach(({ id }, position) => {
-    if (migrations[position]?.id !== id) throw new Error(`the database has migration ${id} at position ${position}, which this version does not know`);
+    if (migrations[position]?.id !== id)
+      throw new Error(`the database has migration ${id} at position ${position}, which this version does not know`);
   });
   for (const [position, migration] of migrations.entries()) {
     if (position >= applied.length) {

@@ -44,11 +44,40 @@ export class OverlayStore {
   }
 
   insert(overlay: NewOverlay): void {
-    const { seq, id, from_seq, to_seq, from_id, to_id, summary, messages, tokens_before, tokens_after, model, job_id, created_at } = overlay;
+    const {
+      seq,
+      id,
+      from_seq,
+      to_seq,
+      from_id,
+      to_id,
+      summary,
+      messages,
+      tokens_before,
+      tokens_after,
+      model,
+      job_id,
+      created_at,
+    } = overlay;
     const retention = overlay.retention === null ? null : JSON.stringify(overlay.retention);
     this.#sql.exec(
       `INSERT INTO overlays (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      ...[seq, id, from_seq, to_seq, from_id, to_id, summary, messages, tokens_before, tokens_after, retention, model, job_id, created_at],
+      ...[
+        seq,
+        id,
+        from_seq,
+        to_seq,
+        from_id,
+        to_id,
+        summary,
+        messages,
+        tokens_before,
+        tokens_after,
+        retention,
+        model,
+        job_id,
+        created_at,
+      ],
     );
     this.forget();
   }

@@ -13,7 +13,7 @@ export function splitText(text: string, maxBytes: number): string[] {
   if (text.length * MAX_BYTES_PER_UNIT <= maxBytes || utf8Bytes(text) <= maxBytes) return [text];
   const units = Math.floor(maxBytes / MAX_BYTES_PER_UNIT);
   const pieces: string[] = [];
-  for (let start = 0; start < text.length; ) {
+  for (let start = 0; start < text.length;) {
     let end = Math.min(start + units, text.length);
     if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end -= 1;
     pieces.push(text.slice(start, end));

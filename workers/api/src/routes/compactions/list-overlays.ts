@@ -20,7 +20,9 @@ export const registerListOverlays = (app: App) =>
     }),
     async (c) => {
       const query = seqQueryOf(c.req.valid("query"));
-      const result = await callSession(c.env, tenantOf(c), c.req.valid("param").session_id, (session) => session.listOverlays(query));
+      const result = await callSession(c.env, tenantOf(c), c.req.valid("param").session_id, (session) =>
+        session.listOverlays(query),
+      );
       return reply(c, result.ok ? ok(pageOfSeq(result.value)) : result);
     },
   );

@@ -23,7 +23,9 @@ export const registerRequestCompaction = (app: App) =>
       const tenant = tenantOf(c);
       const { leaf_id: leafId } = c.req.valid("json");
       const input = { rules: rulesOf(tenant), ...(leafId === undefined ? {} : { leaf_id: leafId }), ...(await idempotencyOf(c)) };
-      const result = await callSession(c.env, tenant, c.req.valid("param").session_id, (session) => session.requestCompaction(input));
+      const result = await callSession(c.env, tenant, c.req.valid("param").session_id, (session) =>
+        session.requestCompaction(input),
+      );
       return replyWritten(c, result, 202);
     },
   );

@@ -59,7 +59,9 @@ export const registerCancelJob = (app: App) =>
     async (c) => {
       const { session_id: sessionId, job_id: jobId } = c.req.valid("param");
       const idempotency = await idempotencyOrRequest(c);
-      const result = await callSession(c.env, tenantOf(c), sessionId, (session) => session.cancelJob({ job_id: jobId, idempotency }));
+      const result = await callSession(c.env, tenantOf(c), sessionId, (session) =>
+        session.cancelJob({ job_id: jobId, idempotency }),
+      );
       return replyWritten(c, result, 200);
     },
   );

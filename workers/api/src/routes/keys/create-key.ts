@@ -17,13 +17,23 @@ import { type KeyPrefix, newSecret } from "../../http/secret.ts";
 type Input = { name: string; scopes: readonly string[]; expires_at?: string | undefined };
 type CreatedKey = z.infer<typeof createdApiKeySchema>;
 
-async function createKey(c: Context<AppEnv>, owner: KeyOwner, prefix: KeyPrefix, input: Input): Promise<Result<CreatedKey, Problem>> {
+async function createKey(
+  c: Context<AppEnv>,
+  owner: KeyOwner,
+  prefix: KeyPrefix,
+  input: Input,
+): Promise<Result<CreatedKey, Problem>> {
   const expiresAt = input.expires_at === undefined ? null : Date.parse(input.expires_at);
   if (expiresAt !== null && expiresAt <= Date.now()) return err(fieldProblem("invalid", "/expires_at", "must be in the future"));
   const { key, hash, start } = await newSecret(prefix);
   const id = resourceId(c, "apiKey");
   const audit = auditOf(c, "key.create", id, owner === "operator" ? null : owner);
-  const row = await insertKey(connect(c.env.CATALOG), owner, { id, hash, start, name: input.name, scopes: input.scopes, expiresAt }, audit);
+  const row = await insertKey(
+    connect(c.env.CATALOG),
+    owner,
+    { id, hash, start, name: input.name, scopes: input.scopes, expiresAt },
+    audit,
+  );
   return ok({ ...row, key });
 }
 
@@ -61,7 +71,8 @@ export const registerCreateOperatorKey = (app: App) =>
     async (c) => {
       const input = c.req.valid("json");
       const beyond = input.scopes.find((scope) => !c.get("principal")?.scopes.includes(scope));
-      if (beyond !== undefined) return reply(c, err(fieldProblem("insufficient_scope", "/scopes", `your key does not have ${beyond}`)));
+      if (beyond !== undefined)
+        return reply(c, err(fieldProblem("insufficient_scope", "/scopes", `your key does not have ${beyond}`)));
       return reply(c, await createKey(c, "operator", "spo_", input), 201);
     },
   );

@@ -28,6 +28,9 @@ export const registerGetMe = (app: App) =>
       const principal = principalOf(c);
       const tenantId = principal.kind === "tenant" ? principal.tenantId : null;
       const limits = { json_body_bytes: MAX_JSON_BYTES };
-      return reply(c, ok({ kind: principal.kind, key_id: principal.keyId, tenant_id: tenantId, scopes: principal.scopes, limits }));
+      return reply(
+        c,
+        ok({ kind: principal.kind, key_id: principal.keyId, tenant_id: tenantId, scopes: principal.scopes, limits }),
+      );
     },
   );

@@ -1,7 +1,13 @@
 /** `POST /v1/sessions/{session_id}/messages`: one message or many, which chain; one transaction. */
 import * as z from "zod";
 import { newId } from "@sessionplane/shared/ids";
-import { MAX_MESSAGES_PER_APPEND, type Message, messageSchema, newMessageSchema, sourceSchema } from "@sessionplane/shared/message";
+import {
+  MAX_MESSAGES_PER_APPEND,
+  type Message,
+  messageSchema,
+  newMessageSchema,
+  sourceSchema,
+} from "@sessionplane/shared/message";
 import type { FieldProblem, Problem } from "@sessionplane/shared/problem";
 import { type Result, err } from "@sessionplane/shared/result";
 import { tenantOf } from "../../http/authenticate.ts";
@@ -23,7 +29,9 @@ const appendSchema = z
     messages: z.array(newMessageSchema).min(1).max(MAX_MESSAGES_PER_APPEND).optional(),
     ...place,
   })
-  .refine((body) => (body.message === undefined) !== (body.messages === undefined), { message: "give message or messages, and not both" })
+  .refine((body) => (body.message === undefined) !== (body.messages === undefined), {
+    message: "give message or messages, and not both",
+  })
   .meta({ id: "AppendMessages" });
 
 const appendedSchema = z
@@ -38,7 +46,10 @@ const appendedSchema = z
 const withId = (message: z.infer<typeof newMessageSchema>): Message => ({ ...message, id: message.id ?? newId("message") });
 
 /** The object speaks of `/messages/0`; the caller of a single one wrote `/message`. */
-const pointAtSingle = (error: FieldProblem): FieldProblem => ({ ...error, pointer: error.pointer.replace(/^\/messages\/0\b/, "/message") });
+const pointAtSingle = (error: FieldProblem): FieldProblem => ({
+  ...error,
+  pointer: error.pointer.replace(/^\/messages\/0\b/, "/message"),
+});
 
 function pointAt<T>(result: Result<T, Problem>, single: boolean): Result<T, Problem> {
   if (result.ok || !single || result.error.errors === undefined) return result;

@@ -12,7 +12,9 @@ import { callObject } from "../../session-client.ts";
 import { DEFAULT_TENANT_SETTINGS } from "@sessionplane/shared/tenant";
 
 const healthSchema = z.object({ status: z.literal("ok") }).meta({ id: "Health" });
-const readySchema = z.object({ status: z.enum(["ready", "not_ready"]), parts: z.record(z.string(), z.enum(["ok", "failed"])) }).meta({ id: "Ready" });
+const readySchema = z
+  .object({ status: z.enum(["ready", "not_ready"]), parts: z.record(z.string(), z.enum(["ok", "failed"])) })
+  .meta({ id: "Ready" });
 
 /** One look at each binding. A table that is missing fails it too: migrations are part of being ready. */
 const PROBES: Record<string, (env: ApiEnv) => Promise<unknown>> = {
@@ -51,7 +53,10 @@ export const registerReady = (app: App) =>
       path: "/v1/ready",
       summary: "Look at every binding",
       tags: ["Plane"],
-      responses: { 200: json(readySchema, "Ready"), 503: json(readySchema, "A part is not") } as Record<string, { description: string }>,
+      responses: { 200: json(readySchema, "Ready"), 503: json(readySchema, "A part is not") } as Record<
+        string,
+        { description: string }
+      >,
     }),
     async (c) => {
       const parts = Object.fromEntries(await Promise.all(Object.keys(PROBES).map((name) => probe(name, c.env))));

@@ -15,7 +15,10 @@ export const registerProblemPage = (app: App) =>
           <title>${code}</title>
           <h1><code>${code}</code></h1>
           <p>${entry.title}.</p>
-          <p>HTTP status ${String(entry.status)}. The reply's <code>detail</code> and <code>errors</code> say what was wrong in this request.</p>
+          <p>
+            HTTP status ${String(entry.status)}. The reply's <code>detail</code> and <code>errors</code> say what was wrong in
+            this request.
+          </p>
           <p><a href="/docs">The API</a></p>
         </html>`,
     );

@@ -3,12 +3,18 @@ import type { Context } from "hono";
 import * as z from "zod";
 import { compactionPolicySchema, layerPolicies } from "@sessionplane/shared/compaction-policy";
 import { externalIdSchema } from "@sessionplane/shared/fields";
-import { type SessionId, parseId } from "@sessionplane/shared/ids";
+import type { SessionId } from "@sessionplane/shared/ids";
 import { type Problem, fieldProblem, problem } from "@sessionplane/shared/problem";
-import { type Result, err, ok } from "@sessionplane/shared/result";
-import { type CreateSession, type Session, type SessionSettings, createSessionSchema, sessionSchema } from "@sessionplane/shared/session";
+import { type Result, err } from "@sessionplane/shared/result";
+import {
+  type CreateSession,
+  type Session,
+  type SessionSettings,
+  createSessionSchema,
+  sessionSchema,
+} from "@sessionplane/shared/session";
 import { connect } from "../../catalog/db.ts";
-import { findSessionByExternalId, findSessionToOpen, insertSession } from "../../catalog/sessions.ts";
+import { findSessionIdByExternalId, findSessionToOpen, insertSession } from "../../catalog/sessions.ts";
 import type { AppEnv } from "../../env.ts";
 import { tenantOf } from "../../http/authenticate.ts";
 import { etagOf } from "../../http/etag.ts";
@@ -29,12 +35,12 @@ const settingsOf = (input: CreateSession, tenant: TenantPrincipal): SessionSetti
   compaction: input.compaction ?? {},
 });
 
-/** The threshold in force, or why the tenant's and the session's policies together make no sense. */
-function thresholdOf(settings: SessionSettings, tenant: TenantPrincipal): Result<number, Problem> {
+/** Why the tenant's and the session's policies together make no sense; null when they do. */
+function policyContradiction(settings: SessionSettings, tenant: TenantPrincipal): Problem | null {
   const policy = compactionPolicySchema.safeParse(layerPolicies(tenant.settings.compaction, settings.compaction));
-  if (policy.success) return ok(policy.data.threshold);
+  if (policy.success) return null;
   const [issue] = policy.error.issues;
-  return err(fieldProblem("invalid", `/compaction/${issue?.path.join("/") ?? ""}`, issue?.message ?? "contradicts itself"));
+  return fieldProblem("invalid", `/compaction/${issue?.path.join("/") ?? ""}`, issue?.message ?? "contradicts itself");
 }
 
 async function parentExists(c: Context<AppEnv>, tenant: TenantPrincipal, parentId: SessionId): Promise<boolean> {
@@ -44,15 +50,15 @@ async function parentExists(c: Context<AppEnv>, tenant: TenantPrincipal, parentI
 async function createSession(c: Context<AppEnv>, input: CreateSession): Promise<Result<Session, Problem>> {
   const tenant = tenantOf(c);
   const settings = settingsOf(input, tenant);
-  const threshold = thresholdOf(settings, tenant);
-  if (!threshold.ok) return threshold;
+  const contradiction = policyContradiction(settings, tenant);
+  if (contradiction !== null) return err(contradiction);
   if (input.parent_session_id !== undefined && !(await parentExists(c, tenant, input.parent_session_id))) {
     return err(fieldProblem("invalid", "/parent_session_id", "is not a session of this tenant"));
   }
   const db = connect(c.env.CATALOG);
   const id = resourceId(c, "session");
   const createdAt = Date.now();
-  const inserted = await insertSession(db, tenant.tenantId, id, settings, threshold.value, createdAt);
+  const inserted = await insertSession(db, tenant.tenantId, id, settings, createdAt);
   // Not inserted: this very request made the row before, or another session has the external id.
   const row = inserted ? { settings, created_at: createdAt } : await findSessionToOpen(db, tenant.tenantId, id);
   if (row === null) return err(EXTERNAL_ID_TAKEN);
@@ -84,8 +90,7 @@ export const registerCreateSession = (app: App) =>
 /** The session with this external id, exact, from its object. */
 async function findByExternalId(c: Context<AppEnv>, externalId: string): Promise<Result<Session, Problem> | null> {
   const tenant = tenantOf(c);
-  const row = await findSessionByExternalId(connect(c.env.CATALOG), tenant.tenantId, externalId);
-  const id = row === null ? null : parseId("session", row.id);
+  const id = await findSessionIdByExternalId(connect(c.env.CATALOG), tenant.tenantId, externalId);
   return id === null ? null : callSession(c.env, tenant, id, (session) => session.describe(rulesOf(tenant)));
 }
 
@@ -96,7 +101,10 @@ export const registerPutSession = (app: App) =>
       path: "/v1/sessions/by-external-id/{external_id}",
       summary: "Create a session, or return the one with this external id",
       tags: ["Sessions"],
-      request: { params: z.object({ external_id: externalIdSchema }), body: jsonBody(createSessionSchema.omit({ external_id: true })) },
+      request: {
+        params: z.object({ external_id: externalIdSchema }),
+        body: jsonBody(createSessionSchema.omit({ external_id: true })),
+      },
       responses: { 200: json(sessionSchema, "It was there"), 201: json(sessionSchema, "It was made") },
     }),
     async (c) => {

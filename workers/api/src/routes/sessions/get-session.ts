@@ -19,7 +19,9 @@ export const registerGetSession = (app: App) =>
     }),
     async (c) => {
       const tenant = tenantOf(c);
-      const result = await callSession(c.env, tenant, c.req.valid("param").session_id, (session) => session.describe(rulesOf(tenant)));
+      const result = await callSession(c.env, tenant, c.req.valid("param").session_id, (session) =>
+        session.describe(rulesOf(tenant)),
+      );
       return reply(c, result, 200, result.ok ? etagOf(result.value) : {});
     },
   );

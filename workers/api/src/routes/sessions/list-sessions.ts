@@ -79,7 +79,8 @@ export const registerListSessions = (app: App) =>
       method: "get",
       path: "/v1/sessions",
       summary: "List sessions",
-      description: "`metadata[key]=value` filters by metadata. `as_of` says how fresh the list is; `exact=1` asks the sessions themselves.",
+      description:
+        "`metadata[key]=value` filters by metadata. `as_of` says how fresh the list is; `exact=1` asks the sessions themselves.",
       tags: ["Sessions"],
       request: { query },
       responses: { 200: json(pageOf(sessionSchema), "A page, newest first") },
@@ -88,7 +89,7 @@ export const registerListSessions = (app: App) =>
       const tenant = tenantOf(c);
       const parameters = c.req.valid("query");
       const db = connect(c.env.CATALOG);
-      const rows = await listSessions(db, tenant.tenantId, filterOf(parameters));
+      const rows = await listSessions(db, tenant.tenantId, tenant.settings.compaction, filterOf(parameters));
       const asOf = parameters.exact ? now() : await catalogAsOf(db, tenant.tenantId);
       const byInstant = (row: Session) => Date.parse(parameters.sort === "updated_at" ? row.updated_at : row.created_at);
       const page = pageFrom(rows, parameters.limit, (row) => [byInstant(row), row.id], asOf);

@@ -18,5 +18,6 @@ export const registerReadUsage = (app: App) =>
       request: { params: sessionParams },
       responses: { 200: json(readingSchema, "Totals") },
     }),
-    async (c) => reply(c, await callSession(c.env, tenantOf(c), c.req.valid("param").session_id, (session) => session.readUsage())),
+    async (c) =>
+      reply(c, await callSession(c.env, tenantOf(c), c.req.valid("param").session_id, (session) => session.readUsage())),
   );

@@ -1,0 +1,157 @@
+/** The `jobs` table. A change of a job gives it a new seq, so that the newest fact of it wins. */
+import { formatInstant } from "@sessionplane/shared/fields";
+import { type CompactionJob, type JobState, jobStateSchema } from "@sessionplane/shared/compaction-job";
+import { type CompactionPolicy, compactionPolicySchema } from "@sessionplane/shared/compaction-policy";
+import type { JobId } from "@sessionplane/shared/ids";
+import { formatMoney } from "@sessionplane/shared/money";
+import { retentionSchema } from "@sessionplane/shared/overlay";
+import type { Sequence } from "@sessionplane/engine/storage/sqlite/sequence";
+
+export type JobRow = {
+  id: JobId;
+  seq: number;
+  state: string;
+  trigger: string;
+  leaf_seq: number;
+  leaf_id: string;
+  from_seq: number;
+  to_seq: number;
+  from_id: string;
+  to_id: string;
+  /** The log's head when the range was planned. */
+  planned_at: number;
+  messages: number;
+  tokens_before: number;
+  /** JSON: ids of the overlays inside the range. */
+  feeds: string;
+  /** JSON: the policy in force when it was planned. */
+  policy: string;
+  fence: number;
+  lease_until: number | null;
+  woken_at: number | null;
+  attempts: number;
+  rejections: number;
+  rejected_because: string | null;
+  overlay_id: string | null;
+  tokens_after: number | null;
+  model: string | null;
+  retention: string | null;
+  error: string | null;
+  created_at: number;
+  updated_at: number;
+};
+
+const COLUMNS = [
+  "id",
+  "seq",
+  "state",
+  "trigger",
+  "leaf_seq",
+  "leaf_id",
+  "from_seq",
+  "to_seq",
+  "from_id",
+  "to_id",
+  "planned_at",
+  "messages",
+  "tokens_before",
+  "feeds",
+  "policy",
+  "fence",
+  "lease_until",
+  "woken_at",
+  "attempts",
+  "rejections",
+  "rejected_because",
+  "overlay_id",
+  "tokens_after",
+  "model",
+  "retention",
+  "error",
+  "created_at",
+  "updated_at",
+] as const satisfies readonly (keyof JobRow)[];
+const SELECT = `SELECT ${COLUMNS.join(", ")} FROM jobs`;
+const WRITE = `INSERT OR REPLACE INTO jobs (${COLUMNS.join(", ")}) VALUES (${COLUMNS.map(() => "?").join(", ")})`;
+
+export class JobStore {
+  readonly #sql: SqlStorage;
+  readonly #sequence: Sequence;
+  /** Appends ask on every write whether a job is open: remembered, null when none is. */
+  #open: JobRow | null | undefined;
+
+  constructor(sql: SqlStorage, sequence: Sequence) {
+    this.#sql = sql;
+    this.#sequence = sequence;
+  }
+
+  find(id: string): JobRow | null {
+    return this.#sql.exec<JobRow>(`${SELECT} WHERE id = ?`, id).toArray()[0] ?? null;
+  }
+
+  /** The session's open job: there is one at most. */
+  open(): JobRow | null {
+    this.#open ??= this.#sql.exec<JobRow>(`${SELECT} WHERE state IN ('queued', 'running') LIMIT 1`).toArray()[0] ?? null;
+    return this.#open;
+  }
+
+  /** Writes a new job or a change of one: a fact, with the next seq. */
+  write(job: Omit<JobRow, "seq" | "updated_at">, now: number): JobRow {
+    const row: JobRow = { ...job, seq: this.#sequence.next(), updated_at: now };
+    this.#store(row);
+    return row;
+  }
+
+  /** Notes when its wake-up was sent: not a fact. */
+  markWoken(job: JobRow, now: number): void {
+    this.#store({ ...job, woken_at: now });
+  }
+
+  forget(): void {
+    this.#open = undefined;
+  }
+
+  #store(row: JobRow): void {
+    this.#sql.exec(WRITE, ...COLUMNS.map((column) => row[column]));
+    this.#open = undefined;
+  }
+
+  /** Newest first by the last change, one row more than the limit. */
+  list(limit: number, beforeSeq: number | undefined): JobRow[] {
+    return this.#sql
+      .exec<JobRow>(`${SELECT} WHERE seq < ? ORDER BY seq DESC LIMIT ?`, beforeSeq ?? Number.MAX_SAFE_INTEGER, limit + 1)
+      .toArray();
+  }
+
+  between(after: number, to: number): JobRow[] {
+    return this.#sql.exec<JobRow>(`${SELECT} WHERE seq > ? AND seq <= ? ORDER BY seq`, after, to).toArray();
+  }
+}
+
+export const policyOf = (job: JobRow): CompactionPolicy => compactionPolicySchema.parse(JSON.parse(job.policy));
+export const feedsOf = (job: JobRow): readonly string[] => JSON.parse(job.feeds) as string[];
+
+const triggerOf = (job: JobRow): CompactionJob["trigger"] => (job.trigger === "manual" ? "manual" : "automatic");
+export const stateOf = (job: JobRow): JobState => jobStateSchema.parse(job.state);
+
+/** As the API shows it. `billedNano`: what its model calls cost; null while one is unpriced. */
+export const toCompactionJob = (sessionId: string, job: JobRow, billedNano: number | null): CompactionJob => ({
+  id: job.id,
+  session_id: sessionId,
+  state: stateOf(job),
+  trigger: triggerOf(job),
+  leaf_id: job.leaf_id,
+  from_id: job.from_id,
+  to_id: job.to_id,
+  messages: job.messages,
+  tokens_before: job.tokens_before,
+  tokens_after: job.tokens_after,
+  attempts: job.attempts,
+  overlay_id: job.overlay_id,
+  model: job.model,
+  retention: job.retention === null ? null : retentionSchema.parse(JSON.parse(job.retention)),
+  cost: billedNano === null ? null : formatMoney(billedNano),
+  error: job.error === null ? null : (JSON.parse(job.error) as { code: string; detail: string }),
+  created_at: formatInstant(job.created_at),
+  updated_at: formatInstant(job.updated_at),
+});

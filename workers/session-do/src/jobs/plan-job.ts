@@ -1,0 +1,105 @@
+/** From a session's history to a job: when one is due, what its range is. Effects are the job's row alone. */
+import type { CompactionPolicy } from "@sessionplane/shared/compaction-policy";
+import { newId } from "@sessionplane/shared/ids";
+import { type CompactionPlan, type PlanItem, planCompaction, shouldCompact } from "@sessionplane/engine/compaction/plan";
+import { segments, standing } from "@sessionplane/engine/history/apply-overlays";
+import type { Range } from "@sessionplane/engine/tree/runs";
+import type { SessionStore } from "../session-store.ts";
+import type { JobRow } from "./job-store.ts";
+
+/** So many failures in a row suspend automatic compaction until someone asks by hand. */
+export const MAX_FAILURES_IN_A_ROW = 3;
+
+function* itemsOf(store: SessionStore, path: readonly Range[]): Generator<PlanItem> {
+  for (const segment of segments(path, standing(store.overlays.all(), path))) {
+    if (segment.kind === "overlay") {
+      const { id, from_id, to_id, from_seq, to_seq, messages, tokens_after } = segment.overlay;
+      yield {
+        kind: "overlay",
+        overlayId: id,
+        fromId: from_id,
+        toId: to_id,
+        fromSeq: from_seq,
+        toSeq: to_seq,
+        messages,
+        tokens: tokens_after,
+      };
+      continue;
+    }
+    for (const row of store.messages.scanMeta(segment.range)) {
+      const callIds = row.call_ids === null ? [] : (JSON.parse(row.call_ids) as string[]);
+      yield { kind: "message", id: row.id, seq: row.seq, tokens: row.tokens, callIds };
+    }
+  }
+}
+
+/** Messages of the path that came after its newest overlay was made; undefined when it has none. */
+function messagesSinceLast(store: SessionStore, items: readonly PlanItem[], path: readonly Range[]): number | undefined {
+  const newest = Math.max(0, ...standing(store.overlays.all(), path).map((overlay) => overlay.seq));
+  return newest === 0 ? undefined : items.filter((item) => item.kind === "message" && item.seq > newest).length;
+}
+
+export function planFor(store: SessionStore, leafSeq: number, policy: CompactionPolicy, force: boolean): CompactionPlan {
+  const path = store.messages.pathTo(leafSeq);
+  const items = [...itemsOf(store, path)];
+  const since = messagesSinceLast(store, items, path);
+  return planCompaction(items, policy, { force, ...(since === undefined ? {} : { messagesSinceLast: since }) });
+}
+
+export function queueJob(
+  store: SessionStore,
+  plan: Extract<CompactionPlan, { kind: "compact" }>,
+  leafSeq: number,
+  policy: CompactionPolicy,
+  trigger: "automatic" | "manual",
+  now: number,
+): JobRow {
+  return store.jobs.write(
+    {
+      id: newId("job"),
+      state: "queued",
+      trigger,
+      leaf_seq: leafSeq,
+      leaf_id: store.messages.meta(leafSeq).id,
+      from_seq: plan.fromSeq,
+      to_seq: plan.toSeq,
+      from_id: plan.fromId,
+      to_id: plan.toId,
+      planned_at: store.sequence.head,
+      messages: plan.messages,
+      tokens_before: plan.tokens,
+      feeds: JSON.stringify(plan.feeds),
+      policy: JSON.stringify(policy),
+      fence: 0,
+      lease_until: null,
+      woken_at: null,
+      attempts: 0,
+      rejections: 0,
+      rejected_because: null,
+      overlay_id: null,
+      tokens_after: null,
+      model: null,
+      retention: null,
+      error: null,
+      created_at: now,
+    },
+    now,
+  );
+}
+
+/**
+ * Queues a job when the history of the active leaf has passed the threshold. A plan that comes to nothing
+ * is not made again until the cooldown's number of messages has come: planning reads the whole path.
+ */
+export class Trigger {
+  #plannedInVainAt = Number.NEGATIVE_INFINITY;
+
+  afterAppend(store: SessionStore, leafSeq: number, historyTokens: number, policy: CompactionPolicy, now: number): void {
+    if (!policy.automatic || !shouldCompact(historyTokens, policy)) return;
+    if (store.row.failures >= MAX_FAILURES_IN_A_ROW || store.jobs.open() !== null) return;
+    if (store.messages.count() < this.#plannedInVainAt + Math.max(1, policy.cooldown_messages)) return;
+    const plan = planFor(store, leafSeq, policy, false);
+    if (plan.kind === "compact") queueJob(store, plan, leafSeq, policy, "automatic", now);
+    else this.#plannedInVainAt = store.messages.count();
+  }
+}

@@ -1,0 +1,214 @@
+/**
+ * What a compactor does with a job: claim it with a lease, read its range, commit or fail it. A fence that
+ * rises with every claim keeps a compactor that lost its lease from writing.
+ */
+import { type JobId, newId } from "@sessionplane/shared/ids";
+import { type Result, err, ok } from "@sessionplane/shared/result";
+import type { ClaimedJob, JobCommit, JobFailure, JobItem, JobRefusal, SeqPage } from "@sessionplane/shared/rpc/session-rpc";
+import type { PricedUsage } from "@sessionplane/shared/usage-event";
+import { messageSchema } from "@sessionplane/shared/message";
+import { estimateText } from "@sessionplane/engine/tokens/estimate";
+import { segments, standing } from "@sessionplane/engine/history/apply-overlays";
+import { contains, within } from "@sessionplane/engine/tree/runs";
+import type { SessionStore } from "../session-store.ts";
+import { type JobRow, feedsOf, policyOf } from "./job-store.ts";
+import { planFor, queueJob } from "./plan-job.ts";
+
+/** Longer than any summary takes; what a dead compactor holds back. */
+export const LEASE_MS = 5 * 60 * 1000;
+/** A rejected summary is tried once more, with the reason in the prompt. */
+const MAX_REJECTIONS = 2;
+const PAGE_ITEMS = 200;
+const PAGE_BYTES = 4 * 1024 * 1024;
+/** The framing of the message that an overlay becomes. */
+const OVERLAY_MESSAGE_TOKENS = 4;
+
+const refuse = (code: JobRefusal["code"], detail: string) => err({ code, detail });
+
+export function claim(store: SessionStore, id: JobId, now: number): Result<ClaimedJob, JobRefusal> {
+  const job = store.jobs.find(id);
+  if (job === null) return refuse("not_found", "no such job");
+  if (job.state === "running" && (job.lease_until ?? 0) > now) return refuse("leased", "another compactor has it");
+  if (job.state !== "queued" && job.state !== "running") return refuse("not_open", `the job is ${job.state}`);
+  const leaseUntil = now + LEASE_MS;
+  const claimed = store.jobs.write(
+    { ...job, state: "running", fence: job.fence + 1, lease_until: leaseUntil, attempts: job.attempts + 1 },
+    now,
+  );
+  return ok({
+    job_id: id,
+    fence: claimed.fence,
+    lease_expires_at: leaseUntil,
+    attempt: claimed.attempts,
+    from_id: job.from_id,
+    to_id: job.to_id,
+    messages: job.messages,
+    tokens: job.tokens_before,
+    policy: policyOf(job),
+    rejected_because: job.rejected_because,
+  });
+}
+
+/** The job, if the caller still holds it. */
+function held(store: SessionStore, id: JobId, fence: number): Result<JobRow, JobRefusal> {
+  const job = store.jobs.find(id);
+  if (job === null) return refuse("not_found", "no such job");
+  if (job.fence !== fence) return refuse("fence_lost", "another compactor has claimed the job since");
+  return job.state === "running" ? ok(job) : refuse("not_open", `the job is ${job.state}`);
+}
+
+function* rangeItems(
+  store: SessionStore,
+  job: JobRow,
+  afterSeq: number,
+): Generator<{ seq: number; bytes: number; item: JobItem }> {
+  const path = within(store.messages.pathTo(job.leaf_seq), job.from_seq, job.to_seq);
+  for (const segment of segments(path, standing(store.overlays.all(), path))) {
+    if (segment.kind === "overlay") {
+      const { id, to_seq: toSeq, summary, tokens_after: tokens } = segment.overlay;
+      if (toSeq > afterSeq)
+        yield { seq: toSeq, bytes: summary.length, item: { kind: "overlay", overlay_id: id, summary, tokens } };
+      continue;
+    }
+    const { first, last } = segment.range;
+    if (last <= afterSeq) continue;
+    for (const row of store.messages.scan({ first: Math.max(first, afterSeq + 1), last }, "asc")) {
+      const message = messageSchema.parse(JSON.parse(row.json));
+      yield {
+        seq: row.seq,
+        bytes: row.bytes,
+        item: { kind: "message", message, tokens: row.tokens, created_at: row.created_at },
+      };
+    }
+  }
+}
+
+export function readRange(store: SessionStore, id: JobId, fence: number, afterSeq: number): Result<SeqPage<JobItem>, JobRefusal> {
+  const job = held(store, id, fence);
+  if (!job.ok) return job;
+  const items: JobItem[] = [];
+  let bytes = 0;
+  let last = afterSeq;
+  for (const read of rangeItems(store, job.value, afterSeq)) {
+    bytes += read.bytes;
+    if (items.length > 0 && (items.length >= PAGE_ITEMS || bytes > PAGE_BYTES)) return ok({ items, next_seq: last });
+    items.push(read.item);
+    last = read.seq;
+  }
+  return ok({ items, next_seq: null });
+}
+
+const recordAll = (store: SessionStore, job: JobRow, usage: readonly PricedUsage[], now: number): void =>
+  usage.forEach((event) => store.ledger.record(event, job.id, now));
+
+/** Whether the range still stands: on its branch, its overlays as they were, none made across it since. */
+function stillStands(store: SessionStore, job: JobRow): boolean {
+  const path = store.messages.pathTo(job.leaf_seq);
+  if (!contains(path, job.from_seq) || !contains(path, job.to_seq)) return false;
+  const inside = standing(store.overlays.all(), path).filter((one) => one.to_seq >= job.from_seq && one.from_seq <= job.to_seq);
+  const feeds = feedsOf(job);
+  return inside.length === feeds.length && inside.every((one) => feeds.includes(one.id));
+}
+
+/** The range's originals, in tokens: what the overlay stands for, not what an earlier one had made of it. */
+function originalTokens(store: SessionStore, job: JobRow): number {
+  const from = store.messages.meta(job.from_seq);
+  return store.messages.meta(job.to_seq).path_tokens - from.path_tokens + from.tokens;
+}
+
+function applySummary(store: SessionStore, job: JobRow, commit: JobCommit, now: number): JobRow {
+  const id = newId("overlay");
+  const tokensAfter = estimateText(commit.summary) + OVERLAY_MESSAGE_TOKENS;
+  store.overlays.insert({
+    seq: store.sequence.next(),
+    id,
+    from_seq: job.from_seq,
+    to_seq: job.to_seq,
+    from_id: job.from_id,
+    to_id: job.to_id,
+    summary: commit.summary,
+    messages: job.messages,
+    tokens_before: originalTokens(store, job),
+    tokens_after: tokensAfter,
+    retention: commit.retention,
+    model: commit.model,
+    job_id: job.id,
+    created_at: now,
+  });
+  if (store.row.failures > 0) store.save({ failures: 0 });
+  const retention = commit.retention === null ? null : JSON.stringify(commit.retention);
+  return store.jobs.write(
+    {
+      ...job,
+      state: "applied",
+      lease_until: null,
+      overlay_id: id,
+      tokens_after: tokensAfter,
+      model: commit.model,
+      retention,
+      error: null,
+    },
+    now,
+  );
+}
+
+/** A job whose range changed under it: over, and planned anew at once. */
+function endStale(store: SessionStore, job: JobRow, now: number): JobRow {
+  const error = JSON.stringify({ code: "range_changed", detail: "the range changed while it was summarised" });
+  const ended = store.jobs.write({ ...job, state: "stale", lease_until: null, error }, now);
+  const policy = policyOf(job);
+  const plan = planFor(store, job.leaf_seq, policy, job.trigger === "manual");
+  if (plan.kind === "compact")
+    queueJob(store, plan, job.leaf_seq, policy, job.trigger === "manual" ? "manual" : "automatic", now);
+  return ended;
+}
+
+/** Overlay, usage and job in one transaction (the caller's). What the calls cost is kept either way. */
+export function commit(store: SessionStore, id: JobId, fence: number, input: JobCommit, now: number): Result<JobRow, JobRefusal> {
+  const job = held(store, id, fence);
+  if (!job.ok) return job;
+  recordAll(store, job.value, input.usage, now);
+  return ok(stillStands(store, job.value) ? applySummary(store, job.value, input, now) : endStale(store, job.value, now));
+}
+
+const endBadly = (store: SessionStore, job: JobRow, state: "rejected" | "failed", now: number): JobRow => {
+  store.save({ failures: store.row.failures + 1 });
+  return store.jobs.write({ ...job, state, lease_until: null }, now);
+};
+
+/** In one transaction (the caller's). */
+export function fail(
+  store: SessionStore,
+  id: JobId,
+  fence: number,
+  failure: JobFailure,
+  now: number,
+): Result<JobRow, JobRefusal> {
+  const current = held(store, id, fence);
+  if (!current.ok) return current;
+  recordAll(store, current.value, failure.usage, now);
+  const job = { ...current.value, error: JSON.stringify(failure.error), model: failure.model };
+  if (failure.outcome === "fail") return ok(endBadly(store, job, "failed", now));
+  // The compactor's own queue message brings the next attempt; the alarm does when that is lost.
+  const again = { ...job, state: "queued", lease_until: null, woken_at: now };
+  if (failure.outcome === "retry") return ok(store.jobs.write(again, now));
+  const rejections = job.rejections + 1;
+  const rejected = { ...again, rejections, rejected_because: failure.error.detail };
+  return ok(rejections >= MAX_REJECTIONS ? endBadly(store, rejected, "rejected", now) : store.jobs.write(rejected, now));
+}
+
+/** The queue gave up on the wake-up. */
+export function deadLetter(store: SessionStore, id: JobId, now: number): Result<JobRow, JobRefusal> {
+  const job = store.jobs.find(id);
+  if (job === null) return refuse("not_found", "no such job");
+  if (job.state !== "queued" && job.state !== "running") return refuse("not_open", `the job is ${job.state}`);
+  const error = job.error ?? JSON.stringify({ code: "gave_up", detail: "the queue gave up on the job" });
+  return ok(endBadly(store, { ...job, error }, "failed", now));
+}
+
+/** A lease that ran out: its compactor is dead, and the job is queued again. */
+export function releaseExpired(store: SessionStore, now: number): void {
+  const job = store.jobs.open();
+  if (job === null || job.state !== "running" || (job.lease_until ?? 0) > now) return;
+  store.jobs.write({ ...job, state: "queued", lease_until: null, woken_at: null }, now);
+}

@@ -1,0 +1,31 @@
+/** Every table of a session's database: the engine's tree, and what the plane keeps beside it. Append-only. */
+import type { Migration } from "@sessionplane/engine/storage/sqlite/migrate";
+import { ENGINE_MIGRATIONS } from "@sessionplane/engine/storage/sqlite/migrations";
+
+const PLANE_TABLES: Migration = {
+  id: "002_plane",
+  sql: `
+    -- One row. leaf_seq is the leaf that was chosen when the log stood at leaf_chosen_at; a later message wins.
+    -- failures: compaction jobs that failed in a row.
+    CREATE TABLE session (
+      only INTEGER PRIMARY KEY CHECK (only = 1), tenant_id TEXT NOT NULL, session_id TEXT NOT NULL, settings TEXT NOT NULL,
+      status TEXT NOT NULL, end_reason TEXT, revision INTEGER NOT NULL, seq INTEGER NOT NULL,
+      leaf_seq INTEGER NOT NULL, leaf_chosen_at INTEGER NOT NULL, projected_seq INTEGER NOT NULL, failures INTEGER NOT NULL,
+      created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL) STRICT;
+    -- total_…: of all events up to this one, so that the newest row holds the session's totals.
+    CREATE TABLE usage_events (
+      seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, fingerprint TEXT NOT NULL, job_id TEXT, event TEXT NOT NULL,
+      total_events INTEGER NOT NULL, total_input INTEGER NOT NULL, total_output INTEGER NOT NULL, total_list INTEGER NOT NULL,
+      total_billed INTEGER NOT NULL, total_unpriced INTEGER NOT NULL, recorded_at INTEGER NOT NULL) STRICT;
+    CREATE TABLE jobs (
+      id TEXT PRIMARY KEY, seq INTEGER NOT NULL UNIQUE, state TEXT NOT NULL, trigger TEXT NOT NULL,
+      leaf_seq INTEGER NOT NULL, leaf_id TEXT NOT NULL, from_seq INTEGER NOT NULL, to_seq INTEGER NOT NULL,
+      from_id TEXT NOT NULL, to_id TEXT NOT NULL, planned_at INTEGER NOT NULL, messages INTEGER NOT NULL, tokens_before INTEGER NOT NULL,
+      feeds TEXT NOT NULL, policy TEXT NOT NULL, fence INTEGER NOT NULL, lease_until INTEGER, woken_at INTEGER,
+      attempts INTEGER NOT NULL, rejections INTEGER NOT NULL, rejected_because TEXT, overlay_id TEXT, tokens_after INTEGER,
+      model TEXT, retention TEXT, error TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+    CREATE INDEX jobs_state ON jobs (state);
+    CREATE TABLE idempotency (key TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, receipt TEXT NOT NULL, created_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;`,
+};
+
+export const MIGRATIONS: readonly Migration[] = [...ENGINE_MIGRATIONS, PLANE_TABLES];

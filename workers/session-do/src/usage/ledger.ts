@@ -1,0 +1,176 @@
+/** Usage events of the session, each once, with running totals: the newest row is the session's total. */
+import { formatInstant } from "@sessionplane/shared/fields";
+import { formatMoney, formatUsdPerMillion } from "@sessionplane/shared/money";
+import type { SessionUsage } from "@sessionplane/shared/session";
+import {
+  type PricedUsage,
+  type RecordedUsage,
+  type UsageEvent,
+  type UsageLine,
+  pricedUsageSchema,
+} from "@sessionplane/shared/usage-event";
+import type { Sequence } from "@sessionplane/engine/storage/sqlite/sequence";
+
+export type UsageTotals = {
+  total_events: number;
+  total_input: number;
+  total_output: number;
+  total_list: number;
+  total_billed: number;
+  total_unpriced: number;
+};
+export type UsageRow = UsageTotals & { seq: number; id: string; fingerprint: string; event: string; recorded_at: number };
+
+const NOTHING: UsageTotals = {
+  total_events: 0,
+  total_input: 0,
+  total_output: 0,
+  total_list: 0,
+  total_billed: 0,
+  total_unpriced: 0,
+};
+const COLUMNS =
+  "seq, id, fingerprint, event, total_events, total_input, total_output, total_list, total_billed, total_unpriced, recorded_at";
+
+const sumOf = (amounts: readonly (number | null)[]): number => amounts.reduce<number>((sum, amount) => sum + (amount ?? 0), 0);
+const isUnpriced = (event: PricedUsage): boolean => event.lines.some((line) => line.list_nano === null);
+const parse = (row: Pick<UsageRow, "event">): PricedUsage => pricedUsageSchema.parse(JSON.parse(row.event));
+
+export class Ledger {
+  readonly #sql: SqlStorage;
+  readonly #sequence: Sequence;
+  #newest: (UsageTotals & { recorded_at: number }) | undefined;
+
+  constructor(sql: SqlStorage, sequence: Sequence) {
+    this.#sql = sql;
+    this.#sequence = sequence;
+  }
+
+  forget(): void {
+    this.#newest = undefined;
+  }
+
+  /** Totals of all events, and when the newest was recorded (0: none). */
+  totals(): UsageTotals & { recorded_at: number } {
+    this.#newest ??= this.#sql
+      .exec<UsageTotals & { recorded_at: number }>(
+        "SELECT total_events, total_input, total_output, total_list, total_billed, total_unpriced, recorded_at FROM usage_events ORDER BY seq DESC LIMIT 1",
+      )
+      .toArray()[0] ?? { ...NOTHING, recorded_at: 0 };
+    return this.#newest;
+  }
+
+  /** Writes the event if its id is new. `jobId`: the compaction job whose model call it was. */
+  record(event: PricedUsage, jobId: string | null, now: number): RecordedUsage {
+    const present = this.#sql.exec<UsageRow>(`SELECT ${COLUMNS} FROM usage_events WHERE id = ?`, event.id).toArray()[0];
+    if (present !== undefined)
+      return recorded(parse(present), present.fingerprint === event.fingerprint ? "duplicate" : "conflict");
+    const before = this.totals();
+    const totals: UsageTotals = {
+      total_events: before.total_events + 1,
+      total_input: before.total_input + event.input_tokens,
+      total_output: before.total_output + event.output_tokens,
+      total_list: before.total_list + sumOf(event.lines.map((line) => line.list_nano)),
+      total_billed: before.total_billed + sumOf(event.lines.map((line) => line.billed_nano)),
+      total_unpriced: before.total_unpriced + (isUnpriced(event) ? 1 : 0),
+    };
+    this.#sql.exec(
+      `INSERT INTO usage_events (job_id, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      ...[jobId, this.#sequence.next(), event.id, event.fingerprint, JSON.stringify(event)],
+      ...[
+        totals.total_events,
+        totals.total_input,
+        totals.total_output,
+        totals.total_list,
+        totals.total_billed,
+        totals.total_unpriced,
+        now,
+      ],
+    );
+    this.#newest = { ...totals, recorded_at: now };
+    return recorded(event, "created");
+  }
+
+  /** Newest first, one row more than the limit. */
+  list(limit: number, beforeSeq: number | undefined): UsageRow[] {
+    return this.#sql
+      .exec<UsageRow>(
+        `SELECT ${COLUMNS} FROM usage_events WHERE seq < ? ORDER BY seq DESC LIMIT ?`,
+        beforeSeq ?? Number.MAX_SAFE_INTEGER,
+        limit + 1,
+      )
+      .toArray();
+  }
+
+  find(id: string): PricedUsage | null {
+    const row = this.#sql.exec<UsageRow>(`SELECT ${COLUMNS} FROM usage_events WHERE id = ?`, id).toArray()[0];
+    return row === undefined ? null : parse(row);
+  }
+
+  /** Oldest first, of `(after, to]`. */
+  between(after: number, to: number, limit: number): UsageRow[] {
+    return this.#sql
+      .exec<UsageRow>(`SELECT ${COLUMNS} FROM usage_events WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?`, after, to, limit)
+      .toArray();
+  }
+
+  /** What a job's model calls cost; null while one of them is unpriced. */
+  billedForJob(jobId: string): number | null {
+    const events = this.#sql
+      .exec<{ event: string }>("SELECT event FROM usage_events WHERE job_id = ?", jobId)
+      .toArray()
+      .map(parse);
+    return events.some(isUnpriced) ? null : sumOf(events.flatMap((event) => event.lines.map((line) => line.billed_nano)));
+  }
+}
+
+const replyLine = (line: UsageLine): UsageEvent["lines"][number] => ({
+  class: line.class,
+  quantity: line.quantity,
+  price:
+    line.price === null
+      ? null
+      : {
+          id: line.price.id,
+          class: line.price.class,
+          usd_per_million: formatUsdPerMillion(line.price.femto_usd_per_token),
+          effective_from: formatInstant(line.price.effective_from),
+          source: line.price.source,
+        },
+  list: line.list_nano === null ? null : formatMoney(line.list_nano),
+  billed: line.billed_nano === null ? null : formatMoney(line.billed_nano),
+});
+
+const costsOf = (event: PricedUsage) => ({
+  cost: isUnpriced(event) ? null : formatMoney(sumOf(event.lines.map((line) => line.billed_nano))),
+  list_cost: isUnpriced(event) ? null : formatMoney(sumOf(event.lines.map((line) => line.list_nano))),
+});
+
+export const recorded = (event: PricedUsage, status: RecordedUsage["status"]): RecordedUsage => ({
+  id: event.id,
+  status,
+  ...costsOf(event),
+  lines: event.lines.map(replyLine),
+});
+
+export function toUsageEvent(sessionId: string, row: UsageRow): UsageEvent {
+  const { lines, raw_usage: raw, fingerprint: _fingerprint, ...event } = parse(row);
+  return {
+    ...event,
+    session_id: sessionId,
+    occurred_at: formatInstant(event.occurred_at),
+    recorded_at: formatInstant(row.recorded_at),
+    lines: lines.map(replyLine),
+    ...costsOf({ ...event, lines, raw_usage: raw, fingerprint: "" }),
+    raw_usage: JSON.parse(raw),
+  };
+}
+
+export const toSessionUsage = (totals: UsageTotals): SessionUsage => ({
+  events: totals.total_events,
+  input_tokens: totals.total_input,
+  output_tokens: totals.total_output,
+  cost: formatMoney(totals.total_billed),
+  list_cost: formatMoney(totals.total_list),
+  unpriced_events: totals.total_unpriced,
+});
