@@ -36,7 +36,7 @@ export const newUsageEventSchema = z
 export type NewUsageEvent = z.infer<typeof newUsageEventSchema>;
 
 /** Counts of disjoint classes. */
-export type UsageCounts = Partial<Record<z.infer<typeof usageClassSchema>, number>>;
+export type UsageCounts = { readonly [C in z.infer<typeof usageClassSchema>]?: number | undefined };
 
 /** One class of one event: how many, at which price, for how much. Amounts in nano-USD; null is unpriced. */
 export const usageLineSchema = z.object({

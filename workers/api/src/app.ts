@@ -19,6 +19,11 @@ import { registerReadHistory } from "./routes/messages/read-history.ts";
 import { registerRepairSession } from "./routes/operations/repair-session.ts";
 import { registerHealth, registerReady } from "./routes/plane/health.ts";
 import { registerProblemPage } from "./routes/plane/problem-page.ts";
+import { registerAddPrice } from "./routes/prices/add-price.ts";
+import { registerImportPrices } from "./routes/prices/import-prices.ts";
+import { registerListPrices } from "./routes/prices/list-prices.ts";
+import { registerResolvePrice } from "./routes/prices/resolve-price.ts";
+import { registerCostReport, registerUsageReport } from "./routes/reports/report.ts";
 import { registerCreateSession, registerPutSession } from "./routes/sessions/create-session.ts";
 import { registerEndSession } from "./routes/sessions/end-session.ts";
 import { registerGetSession } from "./routes/sessions/get-session.ts";
@@ -74,6 +79,13 @@ export function createApp(): App {
   registerGetJob(app);
   registerCancelJob(app);
   registerListJobs(app);
+
+  registerListPrices(app);
+  registerAddPrice(app);
+  registerImportPrices(app);
+  registerResolvePrice(app);
+  registerUsageReport(app);
+  registerCostReport(app);
   registerRepairSession(app);
 
   serveDocument(app);

@@ -5,6 +5,8 @@ import { logError } from "./log.ts";
 import { consumeFacts } from "./projection/consume-facts.ts";
 import { sweep } from "./projection/sweep.ts";
 
+export { CatalogEntrypoint } from "./catalog-entrypoint.ts";
+
 const DEAD_QUEUE = "catalog-events-dead";
 
 const app = createApp();

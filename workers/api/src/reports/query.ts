@@ -1,0 +1,118 @@
+/**
+ * The SQL of a report. Rollups hold whole quarters of an hour; what a bucket cuts off one is taken from the
+ * events, so that any instant may bound a report and its parts add up to the whole.
+ */
+import type { ReportGroup } from "@sessionplane/shared/report";
+import type { TenantScope } from "../http/tenant-scope.ts";
+import type { Interval } from "./buckets.ts";
+
+const QUARTER_MS = 15 * 60 * 1000;
+
+export type ReportFilter = {
+  readonly sessionId?: string | undefined;
+  readonly userId?: string | undefined;
+  readonly model?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly purpose?: string | undefined;
+};
+
+export type ReportRow = {
+  readonly bucket: number;
+  readonly tenant: string;
+  readonly user: string;
+  readonly session: string;
+  readonly model: string;
+  readonly provider: string;
+  readonly purpose: string;
+  readonly class: string;
+  readonly events: number;
+  readonly quantity: number;
+  readonly list: string;
+  readonly billed: string;
+  readonly unpriced: number;
+};
+
+const GROUP_COLUMNS: Record<ReportGroup, string> = {
+  tenant: "tenant_id",
+  user: "user_id",
+  session: "session_id",
+  model: "model",
+  provider: "provider",
+  purpose: "purpose",
+  token_class: "class",
+};
+
+/** The whole quarters inside a bucket, and the pieces at its ends that are less than one. */
+export function splitAtQuarters({ start, end }: Interval): { readonly whole: Interval | null; readonly edges: readonly Interval[] } {
+  const first = Math.ceil(start / QUARTER_MS) * QUARTER_MS;
+  const last = Math.floor(end / QUARTER_MS) * QUARTER_MS;
+  if (first >= last) return { whole: null, edges: [{ start, end }] };
+  const edges = [
+    { start, end: first },
+    { start: last, end },
+  ].filter((edge) => edge.start < edge.end);
+  return { whole: { start: first, end: last }, edges };
+}
+
+type Piece = Interval & { readonly bucket: number };
+
+function pieces(buckets: readonly Interval[]): { whole: Piece[]; edges: Piece[] } {
+  const whole: Piece[] = [];
+  const edges: Piece[] = [];
+  buckets.forEach((interval, bucket) => {
+    const split = splitAtQuarters(interval);
+    if (split.whole !== null) whole.push({ ...split.whole, bucket });
+    edges.push(...split.edges.map((edge) => ({ ...edge, bucket })));
+  });
+  return { whole, edges };
+}
+
+/** ?1 whole quarters, ?2 edges, ?3 tenant or null, ?4 … ?8 filters or null, ?9 the most rows. */
+const sqlFor = (groupBy: readonly ReportGroup[]): string => {
+  const columns = (Object.keys(GROUP_COLUMNS) as ReportGroup[]).map((group) => {
+    // Quantities are told by class, so the class is always a column of the rows.
+    const shown = groupBy.includes(group) || group === "token_class";
+    const name = group === "token_class" ? "class" : group;
+    return `${shown ? GROUP_COLUMNS[group] : "''"} AS "${name}"`;
+  });
+  const keys = ["bucket", ...groupBy.map((group) => GROUP_COLUMNS[group]), "class"];
+  return `
+WITH used AS (
+  SELECT b.value->>'$.bucket' AS bucket, r.tenant_id, r.user_id, r.session_id, r.model, r.provider, r.purpose, r.class,
+    r.events, r.quantity, r.list_nano, r.billed_nano, r.unpriced_events
+  FROM json_each(?1) AS b JOIN usage_rollups AS r
+    ON r.bucket >= (b.value->>'$.start') AND r.bucket < (b.value->>'$.end') AND (?3 IS NULL OR r.tenant_id = ?3)
+  UNION ALL
+  SELECT b.value->>'$.bucket', e.tenant_id, coalesce(e.user_id, ''), e.session_id, e.model, e.provider, e.purpose, l.value->>'$.class',
+    l.key = 0, l.value->>'$.quantity', coalesce(l.value->>'$.list_nano', 0), coalesce(l.value->>'$.billed_nano', 0), (l.key = 0) * e.unpriced
+  FROM json_each(?2) AS b JOIN usage_events AS e
+    ON e.occurred_at >= (b.value->>'$.start') AND e.occurred_at < (b.value->>'$.end') AND (?3 IS NULL OR e.tenant_id = ?3),
+    json_each(e.event, '$.lines') AS l)
+SELECT bucket, ${columns.join(", ")}, sum(events) AS events, sum(quantity) AS quantity,
+  CAST(sum(list_nano) AS TEXT) AS list, CAST(sum(billed_nano) AS TEXT) AS billed, sum(unpriced_events) AS unpriced
+FROM used
+WHERE (?4 IS NULL OR session_id = ?4) AND (?5 IS NULL OR user_id = ?5) AND (?6 IS NULL OR model = ?6)
+  AND (?7 IS NULL OR provider = ?7) AND (?8 IS NULL OR purpose = ?8)
+GROUP BY ${[...new Set(keys)].join(", ")}
+ORDER BY bucket, ${[...new Set(keys.slice(1))].join(", ")}
+LIMIT ?9`;
+};
+
+/** Rows by bucket, group and class. `maxRows` + 1 rows mean that there are more. */
+export async function queryReport(
+  catalog: D1Database,
+  scope: TenantScope,
+  buckets: readonly Interval[],
+  groupBy: readonly ReportGroup[],
+  filter: ReportFilter,
+  maxRows: number,
+): Promise<ReportRow[]> {
+  const { whole, edges } = pieces(buckets);
+  const { sessionId = null, userId = null, model = null, provider = null, purpose = null } = filter;
+  const tenant = scope === "all_tenants" ? null : scope;
+  const result = await catalog
+    .prepare(sqlFor(groupBy))
+    .bind(JSON.stringify(whole), JSON.stringify(edges), tenant, sessionId, userId, model, provider, purpose, maxRows + 1)
+    .all<ReportRow>();
+  return result.results;
+}
