@@ -1,1 +1,69 @@
-export default {};
+/** The compactor: a consumer of wake-ups. Never throws: a throw would bring back what is acknowledged. */
+import type { WakeUp } from "@sessionplane/shared/queue/wake-up";
+import { wakeUpSchema } from "@sessionplane/shared/queue/wake-up";
+import type { CompactorEnv } from "./env.ts";
+import { logError, logInfo } from "./log.ts";
+import { DEFAULT_MODEL, findModel } from "./models.ts";
+import { type CompactionDeps, type JobOutcome, runJob } from "./run-job.ts";
+import { sessionOf } from "./session-client.ts";
+import { settle } from "./settle.ts";
+import { callModel } from "./summarise.ts";
+
+const DEAD_QUEUE = "compaction-jobs-dead";
+
+function depsFor(env: CompactorEnv, { tenant_id: tenantId, session_id: sessionId, job_id: jobId }: WakeUp): CompactionDeps {
+  const session = () => sessionOf(env.SESSION, tenantId, sessionId);
+  return {
+    claim: () => session().claimJob(jobId),
+    readRange: (fence, afterSeq) => session().readJobRange(jobId, fence, afterSeq),
+    commit: (fence, commit) => session().commitJob(jobId, fence, commit),
+    fail: (fence, failure) => session().failJob(jobId, fence, failure),
+    model: (asked) => {
+      const id = asked ?? (env.COMPACTION_MODEL || DEFAULT_MODEL);
+      const found = findModel(env, id);
+      return found === null ? null : { id, call: (prompt, maxTokens) => callModel(found, prompt, maxTokens) };
+    },
+    price: (events) => env.CATALOG.priceUsage(tenantId, events),
+    nonce: () => crypto.randomUUID(),
+  };
+}
+
+async function work(env: CompactorEnv, wakeUp: WakeUp): Promise<JobOutcome | undefined> {
+  try {
+    const outcome = await runJob(depsFor(env, wakeUp));
+    logInfo("job", { job_id: wakeUp.job_id, outcome: outcome.kind, detail: "state" in outcome ? outcome.state : outcome.code });
+    return outcome;
+  } catch (error) {
+    logError("job_interrupted", error, { job_id: wakeUp.job_id });
+    return undefined;
+  }
+}
+
+/** The queue has given up on the wake-up: the job ends as failed, and can be asked for again. */
+async function bury(env: CompactorEnv, wakeUp: WakeUp): Promise<boolean> {
+  try {
+    await sessionOf(env.SESSION, wakeUp.tenant_id, wakeUp.session_id).deadLetterJob(wakeUp.job_id);
+    return true;
+  } catch (error) {
+    logError("dead_letter_failed", error, { job_id: wakeUp.job_id });
+    return false;
+  }
+}
+
+async function handle(env: CompactorEnv, queue: string, message: Message): Promise<void> {
+  const parsed = wakeUpSchema.safeParse(message.body);
+  if (!parsed.success) {
+    // Not ours, or of a version that is gone: the object wakes us again in the present one.
+    logError("wake_up_refused", parsed.error, { message_id: message.id });
+    return message.ack();
+  }
+  if (queue === DEAD_QUEUE) return (await bury(env, parsed.data)) ? message.ack() : message.retry({ delaySeconds: 5 });
+  const settlement = settle(await work(env, parsed.data), message.attempts, Math.random());
+  return settlement.kind === "ack" ? message.ack() : message.retry({ delaySeconds: settlement.delaySeconds });
+}
+
+export default {
+  async queue(batch, env) {
+    await Promise.all(batch.messages.map((message) => handle(env, batch.queue, message)));
+  },
+} satisfies ExportedHandler<CompactorEnv>;

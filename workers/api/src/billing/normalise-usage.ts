@@ -34,7 +34,11 @@ class Reader {
     for (const key of path) value = isReport(value) ? value[key] : undefined;
     if (value === undefined || value === null) return undefined;
     if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
-    this.errors.push({ pointer: `/usage/${path.join("/")}`, code: "invalid_count", message: "must be a whole number of tokens, 0 or more" });
+    this.errors.push({
+      pointer: `/usage/${path.join("/")}`,
+      code: "invalid_count",
+      message: "must be a whole number of tokens, 0 or more",
+    });
     return 0;
   }
 
@@ -50,16 +54,27 @@ class Reader {
   rest(total: number, parts: readonly (number | undefined)[], pointer: string): number {
     const left = total - sum(parts);
     if (left >= 0) return left;
-    this.errors.push({ pointer: `/usage/${pointer}`, code: "inconsistent_usage", message: `the parts add up to ${sum(parts)}, more than the total of ${total}` });
+    this.errors.push({
+      pointer: `/usage/${pointer}`,
+      code: "inconsistent_usage",
+      message: `the parts add up to ${sum(parts)}, more than the total of ${total}`,
+    });
     return 0;
   }
 }
 
 const sum = (counts: readonly (number | undefined)[]): number => counts.reduce<number>((total, count) => total + (count ?? 0), 0);
 
-type Shape = { readonly name: string; readonly matches: (report: Report) => boolean; readonly read: (reader: Reader) => UsageCounts };
+type Shape = {
+  readonly name: string;
+  readonly matches: (report: Report) => boolean;
+  readonly read: (reader: Reader) => UsageCounts;
+};
 
-const hasAny = (...keys: string[]) => (report: Report) => keys.some((key) => key in report);
+const hasAny =
+  (...keys: string[]) =>
+  (report: Report) =>
+    keys.some((key) => key in report);
 
 const OURS: Shape = {
   name: "sessionplane",
@@ -123,7 +138,10 @@ const ANTHROPIC: Shape = {
     return {
       input: reader.count("input_tokens"),
       cache_read: reader.count("cache_read_input_tokens"),
-      cache_write_5m: short === undefined && long === undefined ? total : reader.rest(total ?? sum([short, long]), [long], "cache_creation_input_tokens"),
+      cache_write_5m:
+        short === undefined && long === undefined
+          ? total
+          : reader.rest(total ?? sum([short, long]), [long], "cache_creation_input_tokens"),
       cache_write_1h: long,
       output: reader.count("output_tokens"),
       web_search: reader.count("server_tool_use", "web_search_requests"),
@@ -176,12 +194,24 @@ const isUsageClass = (name: string): boolean => [...TOKEN_CLASSES, ...COUNTED_UN
 const AMBIGUOUS = problem(
   "ambiguous_usage",
   "input_tokens stands beside cache fields of two families. Read as Anthropic's it excludes cached tokens; read as OpenAI's it includes them. Send the fields of one.",
-  { errors: [{ pointer: "/usage/input_tokens", code: "ambiguous_usage", message: "excludes the cache (Anthropic) or includes it (OpenAI)?" }] },
+  {
+    errors: [
+      {
+        pointer: "/usage/input_tokens",
+        code: "ambiguous_usage",
+        message: "excludes the cache (Anthropic) or includes it (OpenAI)?",
+      },
+    ],
+  },
 );
 
-const UNKNOWN = problem("invalid", "The usage is in no shape that is known here: AI SDK, OpenAI, Anthropic, Gemini, OpenTelemetry or our classes.", {
-  errors: [{ pointer: "/usage", code: "unknown_shape", message: "no known token counts" }],
-});
+const UNKNOWN = problem(
+  "invalid",
+  "The usage is in no shape that is known here: AI SDK, OpenAI, Anthropic, Gemini, OpenTelemetry or our classes.",
+  {
+    errors: [{ pointer: "/usage", code: "unknown_shape", message: "no known token counts" }],
+  },
+);
 
 const total = (counts: UsageCounts, classes: readonly UsageClass[]): number => sum(classes.map((name) => counts[name]));
 
@@ -190,7 +220,11 @@ function checkTotal(report: Report, reader: Reader, all: number): void {
   for (const key of ["totalTokens", "total_tokens", "totalTokenCount"]) {
     const stated = key in report ? reader.count(key) : undefined;
     if (stated === undefined || stated === all) continue;
-    reader.errors.push({ pointer: `/usage/${key}`, code: "inconsistent_usage", message: `is ${stated}, but the classes add up to ${all}` });
+    reader.errors.push({
+      pointer: `/usage/${key}`,
+      code: "inconsistent_usage",
+      message: `is ${stated}, but the classes add up to ${all}`,
+    });
   }
 }
 
@@ -209,6 +243,7 @@ export function normaliseUsage(report: Report): Result<NormalisedUsage, Problem>
     const code = first.code === "inconsistent_usage" ? "inconsistent_usage" : "invalid";
     return err(problem(code, `${first.pointer}: ${first.message}`, { errors: reader.errors }));
   }
-  if (!Number.isSafeInteger(inputTokens + outputTokens)) return err(problem("invalid", "The counts add up to more than can be counted exactly."));
+  if (!Number.isSafeInteger(inputTokens + outputTokens))
+    return err(problem("invalid", "The counts add up to more than can be counted exactly."));
   return ok({ counts, inputTokens, outputTokens });
 }

@@ -20,7 +20,12 @@ const cache = new Map<string, { readonly rows: readonly PriceRow[]; readonly unt
 /** After a price was added here, it holds here at once. */
 export const forgetPrices = (): void => cache.clear();
 
-export async function priceRows(db: CatalogDb, tenantId: TenantId, provider: string, model: string): Promise<readonly PriceRow[]> {
+export async function priceRows(
+  db: CatalogDb,
+  tenantId: TenantId,
+  provider: string,
+  model: string,
+): Promise<readonly PriceRow[]> {
   const key = JSON.stringify([tenantId, provider, model]);
   const known = cache.get(key);
   if (known !== undefined && known.until > Date.now()) return known.rows;
@@ -41,7 +46,12 @@ const pointAt = (refusal: Problem, pointer: string): Problem =>
     ? refusal
     : { ...refusal, errors: refusal.errors.map((error) => ({ ...error, pointer: `${pointer}${error.pointer}` })) };
 
-async function priceOne(db: CatalogDb, tenantId: TenantId, markupBps: number, event: NewUsageEvent): Promise<Result<PricedUsage, Problem>> {
+async function priceOne(
+  db: CatalogDb,
+  tenantId: TenantId,
+  markupBps: number,
+  event: NewUsageEvent,
+): Promise<Result<PricedUsage, Problem>> {
   const model = modelOf(event);
   if (!model.ok) return model;
   const rows = await priceRows(db, tenantId, model.value.provider, model.value.model);

@@ -27,7 +27,13 @@ const OVERFLOW = problem("amount_overflow", "The cost is more than one amount ho
   errors: [{ pointer: "/usage", code: "amount_overflow", message: "the cost passes what one amount holds" }],
 });
 
-function lineOf(name: UsageClass, quantity: number, rows: readonly PriceRow[], moment: PriceMoment, markupBps: number): UsageLine | null {
+function lineOf(
+  name: UsageClass,
+  quantity: number,
+  rows: readonly PriceRow[],
+  moment: PriceMoment,
+  markupBps: number,
+): UsageLine | null {
   const price = resolvePrice(rows, name, moment);
   if (price === null) return { class: name, quantity, price: null, list_nano: null, billed_nano: null };
   const list = costNano(quantity, price.femtoUsdPerToken);
@@ -77,7 +83,8 @@ export function priceUsage(
   const at = occurredAt(event, now);
   if (!at.ok) return at;
   const raw = JSON.stringify(event.usage);
-  if (raw.length > MAX_RAW_USAGE_BYTES) return err(fieldProblem("invalid", "/usage", `is longer than ${MAX_RAW_USAGE_BYTES} characters of JSON`));
+  if (raw.length > MAX_RAW_USAGE_BYTES)
+    return err(fieldProblem("invalid", "/usage", `is longer than ${MAX_RAW_USAGE_BYTES} characters of JSON`));
   const usage = normaliseUsage(event.usage);
   if (!usage.ok) return usage;
   const lines = linesOf(usage.value, rows, at.value, markupBps);

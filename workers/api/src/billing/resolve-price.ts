@@ -21,7 +21,10 @@ function inForce(rows: readonly PriceRow[], wanted: UsageClass, { at, inputToken
   const holding = rows.filter((row) => row.class === wanted && row.effectiveFrom <= at && row.tierMin <= inputTokens);
   const [best] = holding.toSorted(
     (a, b) =>
-      Number(a.tenantId === "") - Number(b.tenantId === "") || b.tierMin - a.tierMin || b.effectiveFrom - a.effectiveFrom || b.recordedAt - a.recordedAt,
+      Number(a.tenantId === "") - Number(b.tenantId === "") ||
+      b.tierMin - a.tierMin ||
+      b.effectiveFrom - a.effectiveFrom ||
+      b.recordedAt - a.recordedAt,
   );
   return best ?? null;
 }
@@ -39,7 +42,10 @@ export function resolvePrice(rows: readonly PriceRow[], wanted: UsageClass, mome
 export function effectiveTo(rows: readonly PriceRow[], price: PriceRow): number | null {
   const later = rows.filter(
     (row) =>
-      row.class === price.class && row.tenantId === price.tenantId && row.tierMin === price.tierMin && row.effectiveFrom > price.effectiveFrom,
+      row.class === price.class &&
+      row.tenantId === price.tenantId &&
+      row.tierMin === price.tierMin &&
+      row.effectiveFrom > price.effectiveFrom,
   );
   return later.length === 0 ? null : Math.min(...later.map((row) => row.effectiveFrom));
 }

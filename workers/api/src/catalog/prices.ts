@@ -48,24 +48,42 @@ SELECT value->>'$.id', value->>'$.tenant', value->>'$.provider', value->>'$.mode
 FROM json_each(?1) WHERE true ON CONFLICT DO NOTHING`;
 
 /** For each entry whether its moment is free, holds the same amount already, or another one. */
-export async function compareEntries(catalog: D1Database, entries: readonly PriceEntry[]): Promise<("new" | "unchanged" | "conflict")[]> {
+export async function compareEntries(
+  catalog: D1Database,
+  entries: readonly PriceEntry[],
+): Promise<("new" | "unchanged" | "conflict")[]> {
   const found = await catalog.prepare(COMPARE).bind(JSON.stringify(entries)).all<{ line: number; same: number }>();
   const verdicts = entries.map((): "new" | "unchanged" | "conflict" => "new");
   for (const { line, same } of found.results) verdicts[line] = same === 1 ? "unchanged" : "conflict";
   return verdicts;
 }
 
-export async function insertEntries(catalog: D1Database, entries: readonly PriceEntry[], ids: readonly string[] = []): Promise<void> {
+export async function insertEntries(
+  catalog: D1Database,
+  entries: readonly PriceEntry[],
+  ids: readonly string[] = [],
+): Promise<void> {
   const rows = entries.map((entry, index) => ({ id: ids[index] ?? newId("price"), ...entry }));
   await catalog.prepare(INSERT).bind(JSON.stringify(rows), Date.now()).run();
 }
 
 /** The rows that can price a tenant's call of a model: its own and the plane's. */
-export async function pricesOfModel(db: CatalogDb, tenantId: TenantId | null, provider: string, model: string): Promise<PriceRow[]> {
+export async function pricesOfModel(
+  db: CatalogDb,
+  tenantId: TenantId | null,
+  provider: string,
+  model: string,
+): Promise<PriceRow[]> {
   return db
     .select()
     .from(prices)
-    .where(and(eq(prices.provider, provider), eq(prices.model, model), inArray(prices.tenantId, tenantId === null ? [PLANE] : [PLANE, tenantId])))
+    .where(
+      and(
+        eq(prices.provider, provider),
+        eq(prices.model, model),
+        inArray(prices.tenantId, tenantId === null ? [PLANE] : [PLANE, tenantId]),
+      ),
+    )
     .all();
 }
 
@@ -90,7 +108,9 @@ export async function listPrices(db: CatalogDb, filter: PriceFilter): Promise<Pr
         filter.model === undefined ? undefined : eq(prices.model, filter.model),
         filter.class === undefined ? undefined : eq(prices.class, filter.class as Price["class"]),
         filter.tenantId === undefined ? undefined : eq(prices.tenantId, filter.tenantId),
-        cursor === undefined ? undefined : or(gt(prices.recordedAt, cursor[0]), and(eq(prices.recordedAt, cursor[0]), gt(prices.id, cursor[1]))),
+        cursor === undefined
+          ? undefined
+          : or(gt(prices.recordedAt, cursor[0]), and(eq(prices.recordedAt, cursor[0]), gt(prices.id, cursor[1]))),
       ),
     )
     .orderBy(prices.recordedAt, prices.id)

@@ -19,12 +19,15 @@ const line = (cells: readonly (string | number | null | undefined)[]): string =>
 const keyCells = (row: UsageRow | CostRow) => KEYS.map((key) => row[key]);
 
 export const usageCsv = (rows: readonly UsageRow[]): string =>
-  [line([...KEYS, "events", ...CLASSES]), ...rows.map((row) => line([...keyCells(row), row.events, ...CLASSES.map((name) => row.quantities[name] ?? 0)]))].join(
-    "",
-  );
+  [
+    line([...KEYS, "events", ...CLASSES]),
+    ...rows.map((row) => line([...keyCells(row), row.events, ...CLASSES.map((name) => row.quantities[name] ?? 0)])),
+  ].join("");
 
 export const costCsv = (rows: readonly CostRow[]): string =>
   [
     line([...KEYS, "events", "list_cost", "cost", "currency", "unpriced_events"]),
-    ...rows.map((row) => line([...keyCells(row), row.events, row.list_cost.amount, row.cost.amount, row.cost.currency, row.unpriced_events])),
+    ...rows.map((row) =>
+      line([...keyCells(row), row.events, row.list_cost.amount, row.cost.amount, row.cost.currency, row.unpriced_events]),
+    ),
   ].join("");

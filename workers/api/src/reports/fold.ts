@@ -44,12 +44,21 @@ function groupsOf(rows: readonly ReportRow[], buckets: readonly Interval[], grou
   return [...groups.values()];
 }
 
-const frame = ({ interval, keys }: Group) => ({ start: formatInstant(interval.start), end: formatInstant(interval.end), ...keys });
+const frame = ({ interval, keys }: Group) => ({
+  start: formatInstant(interval.start),
+  end: formatInstant(interval.end),
+  ...keys,
+});
 
 /** One call has several classes: split by class, calls can't be counted. */
-const countable = (groupBy: readonly ReportGroup[], count: number): number | null => (groupBy.includes("token_class") ? null : count);
+const countable = (groupBy: readonly ReportGroup[], count: number): number | null =>
+  groupBy.includes("token_class") ? null : count;
 
-export const usageRows = (rows: readonly ReportRow[], buckets: readonly Interval[], groupBy: readonly ReportGroup[]): UsageRow[] =>
+export const usageRows = (
+  rows: readonly ReportRow[],
+  buckets: readonly Interval[],
+  groupBy: readonly ReportGroup[],
+): UsageRow[] =>
   groupsOf(rows, buckets, groupBy).map((group) => ({
     ...frame(group),
     events: countable(groupBy, group.events),

@@ -2,7 +2,7 @@
  * The SQL of a report. Rollups hold whole quarters of an hour; what a bucket cuts off one is taken from the
  * events, so that any instant may bound a report and its parts add up to the whole.
  */
-import type { ReportGroup } from "@sessionplane/shared/report";
+import { REPORT_GROUPS, type ReportGroup } from "@sessionplane/shared/report";
 import type { TenantScope } from "../http/tenant-scope.ts";
 import type { Interval } from "./buckets.ts";
 
@@ -43,7 +43,10 @@ const GROUP_COLUMNS: Record<ReportGroup, string> = {
 };
 
 /** The whole quarters inside a bucket, and the pieces at its ends that are less than one. */
-export function splitAtQuarters({ start, end }: Interval): { readonly whole: Interval | null; readonly edges: readonly Interval[] } {
+export function splitAtQuarters({ start, end }: Interval): {
+  readonly whole: Interval | null;
+  readonly edges: readonly Interval[];
+} {
   const first = Math.ceil(start / QUARTER_MS) * QUARTER_MS;
   const last = Math.floor(end / QUARTER_MS) * QUARTER_MS;
   if (first >= last) return { whole: null, edges: [{ start, end }] };
@@ -67,36 +70,70 @@ function pieces(buckets: readonly Interval[]): { whole: Piece[]; edges: Piece[] 
   return { whole, edges };
 }
 
+/**
+ * Where the rows come from. A tenant's report seeks in its own rows alone; an operator's seeks by time in the
+ * rollups and, since events are indexed within their tenant, tenant by tenant in the events. CROSS JOIN keeps
+ * the pieces outside, whatever the planner thinks of their number.
+ */
+const ROLLUPS_OF = {
+  one: "usage_rollups AS r ON r.tenant_id = ?3",
+  all: "usage_rollups AS r ON ?3 IS NULL",
+} as const;
+const EVENTS_OF = {
+  one: "usage_events AS e ON e.tenant_id = ?3",
+  all: "tenants AS t CROSS JOIN usage_events AS e ON ?3 IS NULL AND e.tenant_id = t.id",
+} as const;
+
 /** ?1 whole quarters, ?2 edges, ?3 tenant or null, ?4 … ?8 filters or null, ?9 the most rows. */
-const sqlFor = (groupBy: readonly ReportGroup[]): string => {
-  const columns = (Object.keys(GROUP_COLUMNS) as ReportGroup[]).map((group) => {
+function sqlFor(scope: "one" | "all", groupBy: readonly ReportGroup[]): string {
+  const columns = REPORT_GROUPS.map((group) => {
     // Quantities are told by class, so the class is always a column of the rows.
     const shown = groupBy.includes(group) || group === "token_class";
     const name = group === "token_class" ? "class" : group;
     return `${shown ? GROUP_COLUMNS[group] : "''"} AS "${name}"`;
   });
-  const keys = ["bucket", ...groupBy.map((group) => GROUP_COLUMNS[group]), "class"];
+  const keys = [...new Set(["bucket", ...groupBy.map((group) => GROUP_COLUMNS[group]), "class"])].join(", ");
   return `
 WITH used AS (
   SELECT b.value->>'$.bucket' AS bucket, r.tenant_id, r.user_id, r.session_id, r.model, r.provider, r.purpose, r.class,
     r.events, r.quantity, r.list_nano, r.billed_nano, r.unpriced_events
-  FROM json_each(?1) AS b JOIN usage_rollups AS r
-    ON r.bucket >= (b.value->>'$.start') AND r.bucket < (b.value->>'$.end') AND (?3 IS NULL OR r.tenant_id = ?3)
+  FROM json_each(?1) AS b CROSS JOIN ${ROLLUPS_OF[scope]}
+    AND r.bucket >= (b.value->>'$.start') AND r.bucket < (b.value->>'$.end')
   UNION ALL
   SELECT b.value->>'$.bucket', e.tenant_id, coalesce(e.user_id, ''), e.session_id, e.model, e.provider, e.purpose, l.value->>'$.class',
     l.key = 0, l.value->>'$.quantity', coalesce(l.value->>'$.list_nano', 0), coalesce(l.value->>'$.billed_nano', 0), (l.key = 0) * e.unpriced
-  FROM json_each(?2) AS b JOIN usage_events AS e
-    ON e.occurred_at >= (b.value->>'$.start') AND e.occurred_at < (b.value->>'$.end') AND (?3 IS NULL OR e.tenant_id = ?3),
-    json_each(e.event, '$.lines') AS l)
+  FROM json_each(?2) AS b CROSS JOIN ${EVENTS_OF[scope]}
+    AND e.occurred_at >= (b.value->>'$.start') AND e.occurred_at < (b.value->>'$.end')
+    CROSS JOIN json_each(e.event, '$.lines') AS l)
 SELECT bucket, ${columns.join(", ")}, sum(events) AS events, sum(quantity) AS quantity,
   CAST(sum(list_nano) AS TEXT) AS list, CAST(sum(billed_nano) AS TEXT) AS billed, sum(unpriced_events) AS unpriced
 FROM used
 WHERE (?4 IS NULL OR session_id = ?4) AND (?5 IS NULL OR user_id = ?5) AND (?6 IS NULL OR model = ?6)
   AND (?7 IS NULL OR provider = ?7) AND (?8 IS NULL OR purpose = ?8)
-GROUP BY ${[...new Set(keys)].join(", ")}
-ORDER BY bucket, ${[...new Set(keys.slice(1))].join(", ")}
+GROUP BY ${keys}
+ORDER BY ${keys}
 LIMIT ?9`;
-};
+}
+
+export type ReportSql = { readonly text: string; readonly parameters: readonly (string | number | null)[] };
+
+/** The statement and its parameters. Pure: tests run it on a plain SQLite. */
+export function reportSql(
+  scope: TenantScope,
+  buckets: readonly Interval[],
+  groupBy: readonly ReportGroup[],
+  filter: ReportFilter,
+  maxRows: number,
+): ReportSql {
+  const { whole, edges } = pieces(buckets);
+  const { sessionId = null, userId = null, model = null, provider = null, purpose = null } = filter;
+  const tenant = scope === "all_tenants" ? null : scope;
+  const filters = [sessionId, userId, model, provider, purpose];
+  return {
+    text: sqlFor(tenant === null ? "all" : "one", groupBy),
+    parameters: [JSON.stringify(whole), JSON.stringify(edges), tenant, ...filters, maxRows + 1],
+  };
+}
 
 /** Rows by bucket, group and class. `maxRows` + 1 rows mean that there are more. */
 export async function queryReport(
@@ -107,12 +144,10 @@ export async function queryReport(
   filter: ReportFilter,
   maxRows: number,
 ): Promise<ReportRow[]> {
-  const { whole, edges } = pieces(buckets);
-  const { sessionId = null, userId = null, model = null, provider = null, purpose = null } = filter;
-  const tenant = scope === "all_tenants" ? null : scope;
+  const { text, parameters } = reportSql(scope, buckets, groupBy, filter, maxRows);
   const result = await catalog
-    .prepare(sqlFor(groupBy))
-    .bind(JSON.stringify(whole), JSON.stringify(edges), tenant, sessionId, userId, model, provider, purpose, maxRows + 1)
+    .prepare(text)
+    .bind(...parameters)
     .all<ReportRow>();
   return result.results;
 }

@@ -14,14 +14,19 @@ import { auditOf } from "../../http/audit.ts";
 import { keepReply, resourceId } from "../../http/idempotency.ts";
 import { type App, json, jsonBody, operatorRoute, reply } from "../../http/routes.ts";
 
-const CONFLICT = problem("price_conflict", "Another amount holds from this instant on. Prices are never changed: add one from a later instant.", {
-  errors: [{ pointer: "/effective_from", code: "price_conflict", message: "another amount holds from this instant on" }],
-});
+const CONFLICT = problem(
+  "price_conflict",
+  "Another amount holds from this instant on. Prices are never changed: add one from a later instant.",
+  {
+    errors: [{ pointer: "/effective_from", code: "price_conflict", message: "another amount holds from this instant on" }],
+  },
+);
 
 async function addPrice(c: Context<AppEnv>, input: NewPrice): Promise<Result<Price, Problem>> {
   const db = connect(c.env.CATALOG);
   const tenantId = input.tenant_id ?? null;
-  if (tenantId !== null && (await findTenant(db, tenantId)) === null) return err(fieldProblem("invalid", "/tenant_id", "is no tenant"));
+  if (tenantId !== null && (await findTenant(db, tenantId)) === null)
+    return err(fieldProblem("invalid", "/tenant_id", "is no tenant"));
   const entry = toEntry(input);
   const [verdict] = await compareEntries(c.env.CATALOG, [entry]);
   if (verdict === "conflict") return err(CONFLICT);
@@ -33,7 +38,11 @@ async function addPrice(c: Context<AppEnv>, input: NewPrice): Promise<Result<Pri
   }
   const rows = await pricesOfModel(db, tenantId, input.provider, input.model);
   const row = rows.find(
-    (one) => one.tenantId === entry.tenant && one.class === entry.class && one.tierMin === entry.tier && one.effectiveFrom === entry.from,
+    (one) =>
+      one.tenantId === entry.tenant &&
+      one.class === entry.class &&
+      one.tierMin === entry.tier &&
+      one.effectiveFrom === entry.from,
   );
   // Two at once with different amounts: the other one was first.
   return row?.femtoUsdPerToken === entry.femto ? ok(toPrice(row, input.provider, input.model, rows)) : err(CONFLICT);

@@ -56,7 +56,9 @@ const inChunks = <T>(all: readonly T[], size: number): T[][] =>
 
 type Line = { readonly line: number; readonly entry: PriceEntry };
 
-async function readLines(body: ReadableStream<Uint8Array>): Promise<Result<{ lines: Line[]; invalid: Import["invalid"] }, Problem>> {
+async function readLines(
+  body: ReadableStream<Uint8Array>,
+): Promise<Result<{ lines: Line[]; invalid: Import["invalid"] }, Problem>> {
   const lines: Line[] = [];
   const invalid: Import["invalid"] = [];
   const reader = new NdjsonReader(body, MAX_IMPORT_BYTES);
@@ -69,7 +71,11 @@ async function readLines(body: ReadableStream<Uint8Array>): Promise<Result<{ lin
   return ok({ lines, invalid });
 }
 
-async function importPrices(c: Context<AppEnv>, body: ReadableStream<Uint8Array>, dryRun: boolean): Promise<Result<Import, Problem>> {
+async function importPrices(
+  c: Context<AppEnv>,
+  body: ReadableStream<Uint8Array>,
+  dryRun: boolean,
+): Promise<Result<Import, Problem>> {
   const read = await readLines(body);
   if (!read.ok) return read;
   const { lines, invalid } = read.value;
@@ -84,7 +90,8 @@ async function importPrices(c: Context<AppEnv>, body: ReadableStream<Uint8Array>
     chunk.forEach(({ line, entry }, index) => {
       if (verdicts[index] === "new") added.push(entry);
       else if (verdicts[index] === "unchanged") unchanged += 1;
-      else if (conflicts.length < MAX_REPORTED_LINES) conflicts.push({ line, message: "another amount holds from this instant on" });
+      else if (conflicts.length < MAX_REPORTED_LINES)
+        conflicts.push({ line, message: "another amount holds from this instant on" });
     });
   }
   const clean = invalid.length === 0 && conflicts.length === 0;

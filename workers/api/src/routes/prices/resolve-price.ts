@@ -42,13 +42,27 @@ export const registerResolvePrice = (app: App) =>
       responses: { 200: json(resolvedSchema, "A price for each class that has one") },
     }),
     async (c) => {
-      const { provider, model, at = Date.now(), class: wanted, tenant_id: asked, input_tokens: inputTokens } = c.req.valid("query");
+      const {
+        provider,
+        model,
+        at = Date.now(),
+        class: wanted,
+        tenant_id: asked,
+        input_tokens: inputTokens,
+      } = c.req.valid("query");
       const scope = scopeOf(principalOf(c), asked);
       if (!scope.ok) return reply(c, scope);
-      const rows = await pricesOfModel(connect(c.env.CATALOG), scope.value === "all_tenants" ? null : scope.value, provider, model);
+      const rows = await pricesOfModel(
+        connect(c.env.CATALOG),
+        scope.value === "all_tenants" ? null : scope.value,
+        provider,
+        model,
+      );
       const classes = wanted === undefined ? [...TOKEN_CLASSES, ...COUNTED_UNITS] : [wanted];
       const found = classes.map((name) => ({ class: name, row: resolvePrice(rows, name, { at, inputTokens }) }));
-      const prices = found.flatMap((one) => (one.row === null ? [] : [{ class: one.class, price: toPrice(one.row, provider, model, rows) }]));
+      const prices = found.flatMap((one) =>
+        one.row === null ? [] : [{ class: one.class, price: toPrice(one.row, provider, model, rows) }],
+      );
       const unpriced = found.filter((one) => one.row === null).map((one) => one.class);
       return reply(c, ok({ provider, model, at: formatInstant(at), prices, unpriced }));
     },

@@ -51,7 +51,12 @@ const query = z
   .refine(({ start, end }) => end > start, { path: ["end"], message: "must be after start; the range is half-open" });
 type Query = z.output<typeof query>;
 
-type Report = { readonly buckets: readonly Interval[]; readonly groupBy: readonly ReportGroup[]; readonly rows: readonly ReportRow[]; readonly asOf: string | null };
+type Report = {
+  readonly buckets: readonly Interval[];
+  readonly groupBy: readonly ReportGroup[];
+  readonly rows: readonly ReportRow[];
+  readonly asOf: string | null;
+};
 
 const tooFine = (limit: string): Problem =>
   problem("range_too_fine", `A report has at most ${limit}. Ask for a shorter range, a coarser bucket or fewer groups.`, {
@@ -111,14 +116,26 @@ const declaration = <T extends z.ZodType>(path: "/v1/reports/usage" | "/v1/repor
     tags: ["Reports"],
     request: { query },
     responses: {
-      200: { description: "The report", content: { "application/json": { schema: reportOf(row) }, "text/csv": { schema: z.string() } } },
+      200: {
+        description: "The report",
+        content: { "application/json": { schema: reportOf(row) }, "text/csv": { schema: z.string() } },
+      },
     },
   });
 
 /** JSON, or CSV when it is asked for. */
-function answer<Row>(c: Context<AppEnv>, parameters: Query, report: Report, rows: readonly Row[], csv: (rows: readonly Row[]) => string): Response {
+function answer<Row>(
+  c: Context<AppEnv>,
+  parameters: Query,
+  report: Report,
+  rows: readonly Row[],
+  csv: (rows: readonly Row[]) => string,
+): Response {
   if ((c.req.header("Accept") ?? "").includes("text/csv")) {
-    return c.body(csv(rows), 200, { "Content-Type": "text/csv; charset=utf-8", "Content-Disposition": "attachment; filename=report.csv" });
+    return c.body(csv(rows), 200, {
+      "Content-Type": "text/csv; charset=utf-8",
+      "Content-Disposition": "attachment; filename=report.csv",
+    });
   }
   return reply(c, ok({ data: rows, ...frameOf(parameters, report) }));
 }

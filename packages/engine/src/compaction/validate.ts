@@ -1,0 +1,27 @@
+/** Whether a model's text may stand for a range. Pure. */
+import { estimateText } from "../tokens/estimate.ts";
+import { SECTIONS } from "./prompt.ts";
+
+export type SummaryCheck = {
+  readonly text: string;
+  /** As the AI SDK unifies it. */
+  readonly finishReason: string;
+  readonly rangeTokens: number;
+  readonly minGain: number;
+};
+
+/** What models emit when they mistake the transcript for their own turn. */
+const DEBRIS =
+  /<\/?(?:think|thinking|tool_call|tool_use|function_calls?|invoke|tool_response)\b|<\|[a-z_]+\|>|^\s*\{\s*"(?:tool|name|function)"/im;
+
+/** Why the text may not stand for its range; null when it may. */
+export function rejectionOf({ text, finishReason, rangeTokens, minGain }: SummaryCheck): string | null {
+  if (finishReason !== "stop") return `the model stopped early (${finishReason})`;
+  if (text.trim() === "") return "the summary was empty";
+  if (DEBRIS.test(text)) return "the summary held tool calls or reasoning";
+  const missing = SECTIONS.filter((name) => !new RegExp(`^##\\s+${name}\\s*$`, "mi").test(text));
+  if (missing.length > 0) return `sections were missing: ${missing.join(", ")}`;
+  const tokens = estimateText(text);
+  const most = Math.floor(rangeTokens * (1 - minGain));
+  return tokens > most ? `the summary has ${tokens} tokens; at most ${most} gain enough` : null;
+}
