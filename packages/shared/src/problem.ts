@@ -72,4 +72,4 @@ export const problemReplySchema = z.looseObject({
   code: z.string(),
   request_id: z.string(),
   errors: z.array(fieldProblemSchema).optional(),
-});
+}).meta({ id: "Problem" });

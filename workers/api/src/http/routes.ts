@@ -15,7 +15,7 @@ export type App = OpenAPIHono<AppEnv>;
 
 export const newApp = (): App => new OpenAPIHono<AppEnv>({ defaultHook: onValidated });
 
-const problemContent = { content: { "application/problem+json": { schema: problemReplySchema.openapi("Problem") } } };
+const problemContent = { content: { "application/problem+json": { schema: problemReplySchema } } };
 const refusals = {
   400: { description: "Malformed JSON, or an unknown parameter", ...problemContent },
   401: { description: "No valid key", ...problemContent },
