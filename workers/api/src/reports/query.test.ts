@@ -2,6 +2,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import * as z from "zod";
 import { type SessionId, type TenantId, newId } from "@sessionplane/shared/ids";
 import { parseMoney } from "@sessionplane/shared/money";
 import { type Bucket, REPORT_GROUPS, type ReportGroup, bucketSchema } from "@sessionplane/shared/report";
@@ -50,18 +51,35 @@ function catalogOf(used: readonly Used[]): DatabaseSync {
   return db;
 }
 
+const count = z.int();
+const key = z.string();
+const rowSchema: z.ZodType<ReportRow> = z.strictObject({
+  ...{ bucket: count, tenant: key, user: key, session: key, model: key, provider: key, purpose: key, class: key },
+  ...{ events: count, quantity: count, list: z.string(), billed: z.string(), unpriced: count },
+});
+
 type Ask = { start: number; end: number; bucket: Bucket; zone: string; groupBy: ReportGroup[]; scope: TenantId | "all_tenants" };
 
 function report(db: DatabaseSync, { start, end, bucket, zone, groupBy, scope }: Ask, filter: ReportFilter = {}) {
   const buckets = bucketsOf({ start, end }, bucket, zone, 2_000) ?? [];
   const { text, parameters } = reportSql(scope, buckets, groupBy, filter, 100_000);
-  // Rows of the statement's own shape; node:sqlite knows them as records of any column.
-  const rows = db.prepare(text).all(...parameters) as unknown as ReportRow[];
-  return { rows, buckets, totals: totalsOf(rows), cost: costRows(rows, buckets, groupBy), usage: usageRows(rows, buckets, groupBy) };
+  const rows = db
+    .prepare(text)
+    .all(...parameters)
+    .map((row) => rowSchema.parse(row));
+  return {
+    rows,
+    buckets,
+    totals: totalsOf(rows),
+    cost: costRows(rows, buckets, groupBy),
+    usage: usageRows(rows, buckets, groupBy),
+  };
 }
 
 const lineArbitrary = (name: "input" | "output") =>
-  fc.record({ quantity: fc.nat(1_000_000), nano: fc.option(fc.nat(1_000_000_000)) }).map(({ quantity, nano }) => line(name, quantity, nano));
+  fc
+    .record({ quantity: fc.nat(1_000_000), nano: fc.option(fc.nat(1_000_000_000)) })
+    .map(({ quantity, nano }) => line(name, quantity, nano));
 
 const usedArbitrary = fc
   .array(
@@ -70,15 +88,16 @@ const usedArbitrary = fc
       session: fc.constantFrom(...SESSIONS),
       at: fc.nat(DAYS_MS),
       user: fc.option(fc.constantFrom("ann", "bob")),
-      lines: fc.oneof(
-        fc.tuple(lineArbitrary("input")),
-        fc.tuple(lineArbitrary("input"), lineArbitrary("output")),
-      ),
+      lines: fc.oneof(fc.tuple(lineArbitrary("input")), fc.tuple(lineArbitrary("input"), lineArbitrary("output"))),
     }),
     { maxLength: 40 },
   )
   .map((many): Used[] =>
-    many.map(({ tenant, session, at, user, lines }, index) => ({ tenant, session, event: event(`e${index}`, START + at, lines, user) })),
+    many.map(({ tenant, session, at, user, lines }, index) => ({
+      tenant,
+      session,
+      event: event(`e${index}`, START + at, lines, user),
+    })),
   );
 
 const askArbitrary = fc
@@ -107,7 +126,9 @@ describe("a report", () => {
         expect(parseMoney(totals.cost)).toBe(nanoOf(inside));
         expect(cost.reduce((sum, row) => sum + parseMoney(row.cost), 0n)).toBe(nanoOf(inside));
         expect(totals.events).toBe(inside.length);
-        expect(totals.unpriced_events).toBe(inside.filter((one) => one.event.lines.some((each) => each.list_nano === null)).length);
+        expect(totals.unpriced_events).toBe(
+          inside.filter((one) => one.event.lines.some((each) => each.list_nano === null)).length,
+        );
         const input = inside.reduce((sum, one) => sum + (one.event.lines[0]?.quantity ?? 0), 0);
         expect(usage.reduce((sum, row) => sum + (row.quantities["input"] ?? 0), 0)).toBe(input);
       }),
