@@ -8,35 +8,54 @@ import type { Problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { NewUsageEvent, PricedUsage } from "@sessionplane/shared/usage-event";
 import type { CatalogDb } from "../catalog/db.ts";
-import { pricesOfModel } from "../catalog/prices.ts";
-import { modelOf, priceUsage } from "./price-usage.ts";
+import { pricesOfModels } from "../catalog/prices.ts";
+import { type Identity, type ModelName, modelOf, priceUsage } from "./price-usage.ts";
 import type { PriceRow } from "./resolve-price.ts";
 
+/** How long a price that was added elsewhere may be missed here. */
 const CACHE_MS = 30_000;
-const MAX_CACHED_MODELS = 1_000;
+const MAX_CACHED_MODELS = 2_000;
 
-const cache = new Map<string, { readonly rows: readonly PriceRow[]; readonly until: number }>();
+type Known = { readonly rows: readonly PriceRow[]; readonly until: number };
+/** Lives as long as the isolate. A map is replaced, not emptied: what was read before is put into the old one. */
+let cache = new Map<string, Known>();
 
 /** After a price was added here, it holds here at once. */
-export const forgetPrices = (): void => cache.clear();
+export const forgetPrices = (): void => {
+  cache = new Map();
+};
 
-export async function priceRows(
+const keyOf = (tenantId: TenantId, { provider, model }: ModelName): string => JSON.stringify([tenantId, provider, model]);
+
+/** The rows of each model, by `keyOf`: those that are not cached in one query. */
+async function rowsOfModels(
   db: CatalogDb,
   tenantId: TenantId,
-  provider: string,
-  model: string,
-): Promise<readonly PriceRow[]> {
-  const key = JSON.stringify([tenantId, provider, model]);
-  const known = cache.get(key);
-  if (known !== undefined && known.until > Date.now()) return known.rows;
-  const rows = await pricesOfModel(db, tenantId, provider, model);
-  if (cache.size >= MAX_CACHED_MODELS) cache.clear();
-  cache.set(key, { rows, until: Date.now() + CACHE_MS });
-  return rows;
+  models: readonly ModelName[],
+): Promise<Map<string, readonly PriceRow[]>> {
+  const now = Date.now();
+  const found = new Map<string, readonly PriceRow[]>();
+  const missing = new Map<string, ModelName>();
+  for (const model of models) {
+    const key = keyOf(tenantId, model);
+    const known = cache.get(key);
+    if (known !== undefined && known.until > now) found.set(key, known.rows);
+    else missing.set(key, model);
+  }
+  if (missing.size === 0) return found;
+  if (cache.size + missing.size > MAX_CACHED_MODELS) forgetPrices();
+  const target = cache;
+  const rows = Map.groupBy(await pricesOfModels(db, tenantId, [...missing.values()]), (row) => keyOf(tenantId, row));
+  for (const key of missing.keys()) {
+    const known = { rows: rows.get(key) ?? [], until: now + CACHE_MS };
+    target.set(key, known);
+    found.set(key, known.rows);
+  }
+  return found;
 }
 
 /** The event's id is the caller's or a new one; the fingerprint tells another event with the same id. */
-async function identify(event: NewUsageEvent): Promise<{ id: string; fingerprint: string }> {
+async function identify(event: NewUsageEvent): Promise<Identity> {
   const { id, ...rest } = event;
   return { id: id ?? newId("usage"), fingerprint: await sha256(canonicalJson(rest)) };
 }
@@ -46,18 +65,6 @@ const pointAt = (refusal: Problem, pointer: string): Problem =>
     ? refusal
     : { ...refusal, errors: refusal.errors.map((error) => ({ ...error, pointer: `${pointer}${error.pointer}` })) };
 
-async function priceOne(
-  db: CatalogDb,
-  tenantId: TenantId,
-  markupBps: number,
-  event: NewUsageEvent,
-): Promise<Result<PricedUsage, Problem>> {
-  const model = modelOf(event);
-  if (!model.ok) return model;
-  const rows = await priceRows(db, tenantId, model.value.provider, model.value.model);
-  return priceUsage(event, await identify(event), rows, markupBps, Date.now());
-}
-
 /** All events priced, or the first refusal. `pointerOf(i)` is where event i stands in the caller's body. */
 export async function priceEvents(
   db: CatalogDb,
@@ -66,9 +73,20 @@ export async function priceEvents(
   events: readonly NewUsageEvent[],
   pointerOf: (index: number) => string,
 ): Promise<Result<PricedUsage[], Problem>> {
+  const models: ModelName[] = [];
+  for (const [index, event] of events.entries()) {
+    const model = modelOf(event);
+    if (!model.ok) return err(pointAt(model.error, pointerOf(index)));
+    models.push(model.value);
+  }
+  const rows = await rowsOfModels(db, tenantId, models);
+  const identities = await Promise.all(events.map(identify));
+  const now = Date.now();
   const priced: PricedUsage[] = [];
   for (const [index, event] of events.entries()) {
-    const one = await priceOne(db, tenantId, markupBps, event);
+    const [model, identity] = [models[index], identities[index]];
+    if (model === undefined || identity === undefined) throw new Error("an event lost its model");
+    const one = priceUsage(event, identity, rows.get(keyOf(tenantId, model)) ?? [], markupBps, now);
     if (!one.ok) return err(pointAt(one.error, pointerOf(index)));
     priced.push(one.value);
   }

@@ -1,5 +1,5 @@
 /** A usage event with a price and a cost on every line. Pure: rows, markup and clock are arguments. */
-import { applyMarkup, costNano } from "@sessionplane/shared/money";
+import { MAX_CELL, applyMarkup, costNano } from "@sessionplane/shared/money";
 import { COUNTED_UNITS, TOKEN_CLASSES, type UsageClass } from "@sessionplane/shared/price";
 import { type Problem, fieldProblem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
@@ -22,6 +22,9 @@ export function modelOf(event: Pick<NewUsageEvent, "provider" | "model">): Resul
   }
   return err(fieldProblem("invalid", "/provider", "name the provider, or write the model as provider/model"));
 }
+
+/** Of a line; their sums over the event are cells too. */
+const AMOUNTS = ["list_nano", "billed_nano"] as const;
 
 const OVERFLOW = problem("amount_overflow", "The cost is more than one amount holds (about 9 million USD).", {
   errors: [{ pointer: "/usage", code: "amount_overflow", message: "the cost passes what one amount holds" }],
@@ -58,7 +61,8 @@ function linesOf(usage: NormalisedUsage, rows: readonly PriceRow[], at: number, 
     if (line === null) return err(OVERFLOW);
     lines.push(line);
   }
-  return ok(lines);
+  const fits = AMOUNTS.every((amount) => lines.reduce((sum, line) => sum + BigInt(line[amount] ?? 0), 0n) <= MAX_CELL);
+  return fits ? ok(lines) : err(OVERFLOW);
 }
 
 function occurredAt(event: NewUsageEvent, now: number): Result<number, Problem> {
@@ -83,8 +87,8 @@ export function priceUsage(
   const at = occurredAt(event, now);
   if (!at.ok) return at;
   const raw = JSON.stringify(event.usage);
-  if (raw.length > MAX_RAW_USAGE_BYTES)
-    return err(fieldProblem("invalid", "/usage", `is longer than ${MAX_RAW_USAGE_BYTES} characters of JSON`));
+  if (new TextEncoder().encode(raw).byteLength > MAX_RAW_USAGE_BYTES)
+    return err(fieldProblem("invalid", "/usage", `has more than ${MAX_RAW_USAGE_BYTES} bytes of JSON`));
   const usage = normaliseUsage(event.usage);
   if (!usage.ok) return usage;
   const lines = linesOf(usage.value, rows, at.value, markupBps);

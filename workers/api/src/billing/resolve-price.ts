@@ -5,6 +5,8 @@ export type PriceRow = {
   readonly id: string;
   /** Empty: the plane's. */
   readonly tenantId: string;
+  readonly provider: string;
+  readonly model: string;
   readonly class: UsageClass;
   readonly tierMin: number;
   readonly femtoUsdPerToken: number;

@@ -5,9 +5,9 @@ import { type NewPrice, type Price, newPriceSchema, priceSchema } from "@session
 import { type Problem, fieldProblem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import { forgetPrices } from "../../billing/price-book.ts";
-import { recordAudit } from "../../catalog/audit-events.ts";
 import { connect } from "../../catalog/db.ts";
-import { compareEntries, insertEntries, pricesOfModel, toEntry, toPrice } from "../../catalog/prices.ts";
+import { compareEntries, insertEntries, toEntry } from "../../catalog/price-entries.ts";
+import { priceAmong, pricesOfModels } from "../../catalog/prices.ts";
 import { findTenant } from "../../catalog/tenants.ts";
 import type { AppEnv } from "../../env.ts";
 import { auditOf } from "../../http/audit.ts";
@@ -27,16 +27,12 @@ async function addPrice(c: Context<AppEnv>, input: NewPrice): Promise<Result<Pri
   const tenantId = input.tenant_id ?? null;
   if (tenantId !== null && (await findTenant(db, tenantId)) === null)
     return err(fieldProblem("invalid", "/tenant_id", "is no tenant"));
-  const entry = toEntry(input);
-  const [verdict] = await compareEntries(c.env.CATALOG, [entry]);
+  const entry = toEntry(input, resourceId(c, "price"));
+  const [verdict] = await compareEntries(db, [entry]);
   if (verdict === "conflict") return err(CONFLICT);
-  const id = resourceId(c, "price");
-  if (verdict === "new") {
-    await insertEntries(c.env.CATALOG, [entry], [id]);
-    await recordAudit(db, auditOf(c, "price.add", id, tenantId));
-    forgetPrices();
-  }
-  const rows = await pricesOfModel(db, tenantId, input.provider, input.model);
+  if (verdict === "new") await insertEntries(db, [entry], auditOf(c, "price.add", entry.id, tenantId));
+  forgetPrices();
+  const rows = await pricesOfModels(db, tenantId ?? "plane", [input]);
   const row = rows.find(
     (one) =>
       one.tenantId === entry.tenant &&
@@ -45,7 +41,7 @@ async function addPrice(c: Context<AppEnv>, input: NewPrice): Promise<Result<Pri
       one.effectiveFrom === entry.from,
   );
   // Two at once with different amounts: the other one was first.
-  return row?.femtoUsdPerToken === entry.femto ? ok(toPrice(row, input.provider, input.model, rows)) : err(CONFLICT);
+  return row?.femtoUsdPerToken === entry.femto ? ok(priceAmong(rows, row)) : err(CONFLICT);
 }
 
 export const registerAddPrice = (app: App) =>

@@ -9,18 +9,26 @@ import { newPriceSchema } from "@sessionplane/shared/price";
 import { type Problem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import { forgetPrices } from "../../billing/price-book.ts";
-import { recordAudit } from "../../catalog/audit-events.ts";
-import { connect } from "../../catalog/db.ts";
-import { type PriceEntry, compareEntries, insertEntries, toEntry } from "../../catalog/prices.ts";
+import { type CatalogDb, connect } from "../../catalog/db.ts";
+import {
+  PLANE,
+  type PriceEntry,
+  compareEntries,
+  insertEntries,
+  momentOf,
+  toEntry,
+  unknownTenants,
+} from "../../catalog/price-entries.ts";
 import type { AppEnv } from "../../env.ts";
 import { auditOf } from "../../http/audit.ts";
 import { flagSchema } from "../../http/list-query.ts";
-import { NdjsonReader } from "../../http/ndjson.ts";
+import { type NdjsonFault, NdjsonReader } from "../../http/ndjson.ts";
+import { validationProblem } from "../../http/problems.ts";
 import { type App, json, operatorRoute, reply } from "../../http/routes.ts";
 
-const MAX_IMPORT_BYTES = 32 * 1024 * 1024;
-/** Keeps the JSON parameter of one statement well below D1's 2 MB. */
-const ENTRIES_PER_STATEMENT = 2_000;
+/** About 80,000 prices: what one D1 batch and an isolate's memory take easily. */
+const LIMITS = { maxBytes: 16 * 1024 * 1024, maxLineBytes: 8 * 1024 };
+/** Lines that a reply tells of, of each kind. */
 const MAX_REPORTED_LINES = 100;
 
 const query = z.strictObject({ dry_run: flagSchema.meta({ description: "1: say what would happen" }) });
@@ -36,7 +44,15 @@ const importSchema = z
   .meta({ id: "PriceImport" });
 type Import = z.infer<typeof importSchema>;
 
-function parseLine(text: string): Result<PriceEntry, { pointer: string; message: string }> {
+type Refusal = { readonly pointer: string; readonly message: string };
+type Line = { readonly line: number; readonly entry: PriceEntry };
+
+const FAULTS: Record<NdjsonFault, string> = {
+  too_long: `is longer than ${LIMITS.maxLineBytes} bytes`,
+  not_utf8: "is not UTF-8",
+};
+
+function parseLine(text: string): Result<PriceEntry, Refusal> {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -47,28 +63,60 @@ function parseLine(text: string): Result<PriceEntry, { pointer: string; message:
   if (fault !== null) return err({ pointer: fault.pointer, message: fault.code });
   const parsed = newPriceSchema.safeParse(value);
   if (parsed.success) return ok(toEntry(parsed.data));
-  const [issue] = parsed.error.issues;
-  return err({ pointer: `/${issue?.path.join("/") ?? ""}`, message: issue?.message ?? "is no price" });
+  const { errors: [first] = [] } = validationProblem("json", parsed.error);
+  return err({ pointer: first?.pointer ?? "", message: first?.message ?? "is no price" });
 }
-
-const inChunks = <T>(all: readonly T[], size: number): T[][] =>
-  Array.from({ length: Math.ceil(all.length / size) }, (_, index) => all.slice(index * size, (index + 1) * size));
-
-type Line = { readonly line: number; readonly entry: PriceEntry };
 
 async function readLines(
   body: ReadableStream<Uint8Array>,
 ): Promise<Result<{ lines: Line[]; invalid: Import["invalid"] }, Problem>> {
   const lines: Line[] = [];
   const invalid: Import["invalid"] = [];
-  const reader = new NdjsonReader(body, MAX_IMPORT_BYTES);
-  for await (const { line, text } of reader) {
-    const parsed = parseLine(text);
-    if (parsed.ok) lines.push({ line, entry: parsed.value });
-    else if (invalid.length < MAX_REPORTED_LINES) invalid.push({ line, ...parsed.error });
+  const reader = new NdjsonReader(body, LIMITS);
+  for await (const read of reader) {
+    const parsed = "text" in read ? parseLine(read.text) : err({ pointer: "", message: FAULTS[read.fault] });
+    if (parsed.ok) lines.push({ line: read.line, entry: parsed.value });
+    else invalid.push({ line: read.line, ...parsed.error });
+    // It won't be written, and this is as much as is told.
+    if (invalid.length === MAX_REPORTED_LINES) break;
   }
-  if (reader.tooLarge) return err(problem("body_too_large", `The import has more than ${MAX_IMPORT_BYTES} bytes.`));
+  if (reader.tooLarge) return err(problem("body_too_large", `The import has more than ${LIMITS.maxBytes} bytes.`));
   return ok({ lines, invalid });
+}
+
+/** Lines that name a tenant who is not there. */
+async function ofUnknownTenants(db: CatalogDb, lines: readonly Line[]): Promise<Import["invalid"]> {
+  const named = new Set(lines.map(({ entry }) => entry.tenant));
+  named.delete(PLANE);
+  const unknown = await unknownTenants(db, [...named]);
+  return lines
+    .filter(({ entry }) => unknown.has(entry.tenant))
+    .map(({ line }) => ({ line, pointer: "/tenant_id", message: "is no tenant" }));
+}
+
+type Sorted = { readonly added: PriceEntry[]; readonly unchanged: number; readonly conflicts: Import["conflicts"] };
+
+/** Against what is there, and against the lines before it. */
+async function sortLines(db: CatalogDb, lines: readonly Line[]): Promise<Sorted> {
+  const verdicts = await compareEntries(
+    db,
+    lines.map(({ entry }) => entry),
+  );
+  const seen = new Map<string, Line>();
+  const added: PriceEntry[] = [];
+  const conflicts: Import["conflicts"] = [];
+  let unchanged = 0;
+  for (const [index, { line, entry }] of lines.entries()) {
+    const moment = momentOf(entry);
+    const earlier = seen.get(moment);
+    seen.set(moment, earlier ?? { line, entry });
+    if (verdicts[index] === "conflict") conflicts.push({ line, message: "another amount holds from this instant on" });
+    else if (earlier !== undefined && earlier.entry.femto !== entry.femto)
+      conflicts.push({ line, message: `line ${earlier.line} has another amount from this instant on` });
+    else if (verdicts[index] === "unchanged" || earlier !== undefined) unchanged += 1;
+    else added.push(entry);
+  }
+  return { added, unchanged, conflicts };
 }
 
 async function importPrices(
@@ -78,29 +126,22 @@ async function importPrices(
 ): Promise<Result<Import, Problem>> {
   const read = await readLines(body);
   if (!read.ok) return read;
-  const { lines, invalid } = read.value;
-  const added: PriceEntry[] = [];
-  const conflicts: Import["conflicts"] = [];
-  let unchanged = 0;
-  for (const chunk of inChunks(lines, ENTRIES_PER_STATEMENT)) {
-    const verdicts = await compareEntries(
-      c.env.CATALOG,
-      chunk.map(({ entry }) => entry),
-    );
-    chunk.forEach(({ line, entry }, index) => {
-      if (verdicts[index] === "new") added.push(entry);
-      else if (verdicts[index] === "unchanged") unchanged += 1;
-      else if (conflicts.length < MAX_REPORTED_LINES)
-        conflicts.push({ line, message: "another amount holds from this instant on" });
-    });
-  }
+  const db = connect(c.env.CATALOG);
+  const { lines } = read.value;
+  const invalid = [...read.value.invalid, ...(await ofUnknownTenants(db, lines))];
+  const { added, unchanged, conflicts } = await sortLines(db, lines);
   const clean = invalid.length === 0 && conflicts.length === 0;
   if (clean && !dryRun && added.length > 0) {
-    for (const chunk of inChunks(added, ENTRIES_PER_STATEMENT)) await insertEntries(c.env.CATALOG, chunk);
-    await recordAudit(connect(c.env.CATALOG), auditOf(c, "prices.import", `${added.length} prices`, null));
+    await insertEntries(db, added, auditOf(c, "prices.import", `${added.length} prices`, null));
     forgetPrices();
   }
-  return ok({ created: clean ? added.length : 0, unchanged, conflicts, invalid, dry_run: dryRun });
+  return ok({
+    created: clean ? added.length : 0,
+    unchanged,
+    conflicts: conflicts.slice(0, MAX_REPORTED_LINES),
+    invalid: invalid.slice(0, MAX_REPORTED_LINES),
+    dry_run: dryRun,
+  });
 }
 
 export const registerImportPrices = (app: App) =>
