@@ -69,6 +69,7 @@ export const formatMoney = (nano: number | bigint | string): Money => ({
 
 /** The inverse of `formatMoney`, for sums in tests and tools. */
 export const parseMoney = (money: Money): bigint => {
-  const [whole = "0", fraction = ""] = money.amount.split(".");
-  return BigInt(whole) * NANO_PER_USD + BigInt(fraction.padEnd(AMOUNT_DECIMALS, "0"));
+  const [whole = "0", fraction = ""] = money.amount.replace("-", "").split(".");
+  const nano = BigInt(whole) * NANO_PER_USD + BigInt(fraction.padEnd(AMOUNT_DECIMALS, "0"));
+  return money.amount.startsWith("-") ? -nano : nano;
 };

@@ -2,13 +2,13 @@
  * Prices on their way into the `prices` table, one or thousands at once. Rows are never changed: an entry is
  * new, there already, or in conflict with another amount of the same moment.
  */
-import type { BatchItem } from "drizzle-orm/batch";
 import { sql } from "drizzle-orm";
 import { newId } from "@sessionplane/shared/ids";
 import { parseUsdPerMillion } from "@sessionplane/shared/money";
 import type { NewPrice } from "@sessionplane/shared/price";
 import { type AuditEntry, auditStatement } from "./audit-events.ts";
 import type { CatalogDb } from "./db.ts";
+import { prices } from "./schema.ts";
 
 /** In place of a tenant in the plane's own prices: a unique index treats nulls as different. */
 export const PLANE = "";
@@ -76,12 +76,15 @@ FROM json_each(${json}) AS e CROSS JOIN prices AS p ON p.provider = (e.value->>'
   AND p.tenant_id = (e.value->>'$.tenant') AND p.class = (e.value->>'$.class') AND p.tier_min = (e.value->>'$.tier')
   AND p.effective_from = (e.value->>'$.from')`);
 
+/** The columns in the order of the table: drizzle names them all. */
 const insertStatement = (db: CatalogDb, { json }: Chunk, recordedAt: number) =>
-  db.run(sql`
-INSERT INTO prices (id, tenant_id, provider, model, class, tier_min, femto_usd_per_token, effective_from, recorded_at, source)
-SELECT value->>'$.id', value->>'$.tenant', value->>'$.provider', value->>'$.model', value->>'$.class', value->>'$.tier',
-  value->>'$.femto', value->>'$.from', ${recordedAt}, value->>'$.source'
-FROM json_each(${json}) WHERE true ON CONFLICT DO NOTHING`);
+  db
+    .insert(prices)
+    .select(
+      sql`SELECT value->>'$.id', value->>'$.tenant', value->>'$.provider', value->>'$.model', value->>'$.class', value->>'$.tier',
+  value->>'$.femto', value->>'$.from', ${recordedAt}, value->>'$.source' FROM json_each(${json}) WHERE true`,
+    )
+    .onConflictDoNothing();
 
 /** For each entry whether its moment is free, holds the same amount already, or another one. */
 export async function compareEntries(db: CatalogDb, entries: readonly PriceEntry[]): Promise<Verdict[]> {
@@ -97,7 +100,7 @@ export async function compareEntries(db: CatalogDb, entries: readonly PriceEntry
 /** All of them and the audit entry, or nothing. A moment that someone else took in between keeps what it has. */
 export async function insertEntries(db: CatalogDb, entries: readonly PriceEntry[], audit: AuditEntry): Promise<void> {
   const recordedAt = Date.now();
-  const inserts: BatchItem<"sqlite">[] = chunksOf(entries).map((chunk) => insertStatement(db, chunk, recordedAt));
+  const inserts = chunksOf(entries).map((chunk) => insertStatement(db, chunk, recordedAt));
   await db.batch([auditStatement(db, audit), ...inserts]);
 }
 

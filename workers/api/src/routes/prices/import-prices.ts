@@ -139,7 +139,7 @@ async function importPrices(
     created: clean ? added.length : 0,
     unchanged,
     conflicts: conflicts.slice(0, MAX_REPORTED_LINES),
-    invalid: invalid.slice(0, MAX_REPORTED_LINES),
+    invalid: invalid.toSorted((a, b) => a.line - b.line).slice(0, MAX_REPORTED_LINES),
     dry_run: dryRun,
   });
 }
