@@ -2,12 +2,13 @@
 import type { Context } from "hono";
 import * as z from "zod";
 import { formatInstant } from "@sessionplane/shared/fields";
-import { tenantIdSchema } from "@sessionplane/shared/ids";
+import { sessionIdSchema, tenantIdSchema } from "@sessionplane/shared/ids";
 import { type Problem, problem } from "@sessionplane/shared/problem";
 import { REPORT_GROUPS, type ReportGroup, bucketSchema, costRowSchema, usageRowSchema } from "@sessionplane/shared/report";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import { moneySchema } from "@sessionplane/shared/money";
 import { timeZoneSchema } from "@sessionplane/shared/tenant";
+import { purposeSchema } from "@sessionplane/shared/usage-event";
 import { connect } from "../../catalog/db.ts";
 import { catalogAsOf } from "../../catalog/sessions.ts";
 import type { AppEnv } from "../../env.ts";
@@ -42,11 +43,11 @@ const query = z
     group_by: groupBySchema.optional().meta({ description: `Some of ${REPORT_GROUPS.join(", ")}, separated by commas` }),
     timezone: timeZoneSchema.default("UTC"),
     tenant_id: tenantIdSchema.optional(),
-    session_id: z.string().max(64).optional(),
+    session_id: sessionIdSchema.optional(),
     user_id: z.string().max(128).optional(),
     model: z.string().max(200).optional(),
     provider: z.string().max(100).optional(),
-    purpose: z.string().max(32).optional(),
+    purpose: purposeSchema.optional(),
   })
   .refine(({ start, end }) => end > start, { path: ["end"], message: "must be after start; the range is half-open" });
 type Query = z.output<typeof query>;
@@ -63,18 +64,23 @@ const tooFine = (limit: string): Problem =>
     errors: [{ pointer: "?bucket", code: "range_too_fine", message: `at most ${limit}` }],
   });
 
+const OPERATORS_GROUP = problem("invalid", "Only an operator's key groups by tenant: a tenant's sees one.", {
+  errors: [{ pointer: "?group_by", code: "invalid", message: "only an operator's key groups by tenant" }],
+});
+
 async function runReport(c: Context<AppEnv>, parameters: Query): Promise<Result<Report, Problem>> {
-  const scope = scopeOf(principalOf(c), parameters.tenant_id);
+  const principal = principalOf(c);
+  const scope = scopeOf(principal, parameters.tenant_id);
   if (!scope.ok) return scope;
   const buckets = bucketsOf(parameters, parameters.bucket, parameters.timezone, MAX_BUCKETS);
   if (buckets === null) return err(tooFine(`${MAX_BUCKETS} buckets`));
   const groupBy = parameters.group_by ?? [];
+  if (principal.kind === "tenant" && groupBy.includes("tenant")) return err(OPERATORS_GROUP);
   const { session_id: sessionId, user_id: userId, model, provider, purpose } = parameters;
   const filter = { sessionId, userId, model, provider, purpose };
-  const [rows, asOf] = await Promise.all([
-    queryReport(c.env.CATALOG, scope.value, buckets, groupBy, filter, MAX_ROWS),
-    catalogAsOf(connect(c.env.CATALOG), scope.value),
-  ]);
+  // First: what is applied in between is in the rows, and the report claims less than it shows.
+  const asOf = await catalogAsOf(connect(c.env.CATALOG), scope.value);
+  const rows = await queryReport(c.env.CATALOG, scope.value, buckets, groupBy, filter, MAX_ROWS);
   return rows.length > MAX_ROWS ? err(tooFine(`${MAX_ROWS} rows`)) : ok({ buckets, groupBy, rows, asOf });
 }
 
@@ -135,9 +141,10 @@ function answer<Row>(
     return c.body(csv(rows), 200, {
       "Content-Type": "text/csv; charset=utf-8",
       "Content-Disposition": "attachment; filename=report.csv",
+      Vary: "Accept",
     });
   }
-  return reply(c, ok({ data: rows, ...frameOf(parameters, report) }));
+  return reply(c, ok({ data: rows, ...frameOf(parameters, report) }), 200, { Vary: "Accept" });
 }
 
 export const registerUsageReport = (app: App) =>
