@@ -57,7 +57,7 @@ function ambiguous(readings: readonly Reading[]): Problem {
 function refused(errors: readonly FieldProblem[]): Problem {
   const [first] = errors;
   const code = errors.every((one) => one.code === "inconsistent_usage") ? "inconsistent_usage" : "invalid";
-  return problem(code, `${first?.pointer ?? "/usage"}: ${first?.message ?? "is not usage"}`, { errors });
+  return problem(code, `${first?.pointer.slice(1) ?? "usage"} ${first?.message ?? "is not usage"}.`, { errors });
 }
 
 const agree = (a: Reading, b: Reading): boolean =>
