@@ -4,14 +4,17 @@ import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 /** The options' values. Prints the help and ends on `--help`; says what is wrong and ends on anything unknown. */
 export function readOptions<const T extends ParseArgsOptionsConfig>(help: string, options: T) {
   try {
-    const { values, positionals } = parseArgs({ options: { ...options, help: { type: "boolean", short: "h" } }, allowPositionals: true });
+    const { values, positionals } = parseArgs({
+      options: { ...options, help: { type: "boolean", short: "h" } },
+      allowPositionals: true,
+    });
     if ("help" in values && values.help === true) {
       process.stdout.write(`${help.trim()}\n`);
       process.exit(0);
     }
     return { values, positionals };
   } catch (error) {
-    stopWith(`${error instanceof Error ? error.message : String(error)}\n\n${help.trim()}`);
+    return stopWith(`${error instanceof Error ? error.message : String(error)}\n\n${help.trim()}`);
   }
 }
 

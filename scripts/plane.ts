@@ -47,7 +47,9 @@ const configOf = (worker: string): string => join("workers", worker, "wrangler.j
 
 /** The key that makes the first tenants and keys: made once, kept where wrangler reads secrets from. */
 export function operatorKey(): string {
-  const present = existsSync(DEV_VARS) ? /^OPERATOR_KEY\s*=\s*"?([^"\s]+)"?/m.exec(readFileSync(DEV_VARS, "utf8"))?.[1] : undefined;
+  const present = existsSync(DEV_VARS)
+    ? /^OPERATOR_KEY\s*=\s*"?([^"\s]+)"?/m.exec(readFileSync(DEV_VARS, "utf8"))?.[1]
+    : undefined;
   if (present !== undefined) return present;
   const key = `spo_${randomBytes(32).toString("base64url")}`;
   appendFileSync(DEV_VARS, `OPERATOR_KEY=${key}\n`, { mode: 0o600 });
@@ -104,7 +106,11 @@ const lastLines = (text: string, count = 25): string => text.trim().split("\n").
 
 export function applyMigrations(state: string): void {
   const args = ["d1", "migrations", "apply", "sessionplane-catalog", "--local", "-c", configOf("api"), "--persist-to", state];
-  const result = spawnSync(process.execPath, [wrangler, ...args], { cwd: ROOT, encoding: "utf8", env: { ...process.env, CI: "true" } });
+  const result = spawnSync(process.execPath, [wrangler, ...args], {
+    cwd: ROOT,
+    encoding: "utf8",
+    env: { ...process.env, CI: "true" },
+  });
   if (result.status !== 0) {
     const output = `${result.stdout}${result.stderr}`;
     throw new PlaneError(`${explain(output, state)}\n\n${lastLines(output)}`);
@@ -136,7 +142,7 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
 
 async function stopGroup(child: ChildProcess): Promise<void> {
   signalGroup(child, "SIGTERM");
-  for (const deadline = Date.now() + STOP_TIMEOUT_MS; isAlive(child) && Date.now() < deadline; ) await wait(POLL_MS);
+  for (const deadline = Date.now() + STOP_TIMEOUT_MS; isAlive(child) && Date.now() < deadline;) await wait(POLL_MS);
   signalGroup(child, "SIGKILL");
 }
 

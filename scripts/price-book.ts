@@ -96,7 +96,14 @@ function pricesOf(provider: string, model: ModelInfo, notExpressed: string[]): N
           continue;
         }
         for (const name of namesOf(model)) {
-          const price: NewPrice = { provider, model: name, class: known.class, usd_per_million: usd, effective_from: from, source: SOURCE };
+          const price: NewPrice = {
+            provider,
+            model: name,
+            class: known.class,
+            usd_per_million: usd,
+            effective_from: from,
+            source: SOURCE,
+          };
           prices.push(tier === 0 ? price : { ...price, tier_min: tier });
         }
       }
@@ -112,7 +119,8 @@ function distinct(prices: readonly NewPrice[], notExpressed: string[]): NewPrice
     const moment = JSON.stringify([price.provider, price.model, price.class, price.tier_min ?? 0, price.effective_from]);
     const present = byMoment.get(moment);
     if (present === undefined) byMoment.set(moment, price);
-    else if (present.usd_per_million !== price.usd_per_million) notExpressed.push(`${price.provider}/${price.model}: two amounts of ${price.class}`);
+    else if (present.usd_per_million !== price.usd_per_million)
+      notExpressed.push(`${price.provider}/${price.model}: two amounts of ${price.class}`);
   }
   return [...byMoment.values()];
 }
@@ -129,7 +137,9 @@ const BUILT_IN: readonly NewPrice[] = (["input", "output"] as const).map((name) 
 
 export function priceBook(): PriceBook {
   const notExpressed: string[] = [];
-  const prices = PROVIDERS.flatMap((id) => (findProvider({ providerId: id })?.models ?? []).flatMap((model) => pricesOf(id, model, notExpressed)));
+  const prices = PROVIDERS.flatMap((id) =>
+    (findProvider({ providerId: id })?.models ?? []).flatMap((model) => pricesOf(id, model, notExpressed)),
+  );
   return { prices: distinct([...BUILT_IN, ...prices], notExpressed), notExpressed };
 }
 
@@ -148,5 +158,5 @@ export async function importPriceBook(url: string, operatorKey: string, book: Pr
     body: book.prices.map((price) => JSON.stringify(price)).join("\n"),
   });
   if (!response.ok) throw new Error(`the import was refused: ${await response.text()}`);
-  return (await response.json()) as ImportResult;
+  return response.json();
 }

@@ -24,7 +24,7 @@ const step = (text: string): void => void process.stderr.write(`· ${text}\n`);
 /** True when no price was ever recorded. */
 async function isPriceBookEmpty({ url, operatorKey }: Plane): Promise<boolean> {
   const response = await fetch(`${url}/v1/prices?limit=1`, { headers: { Authorization: `Bearer ${operatorKey}` } });
-  const { data } = (await response.json()) as { data: unknown[] };
+  const { data }: { data: unknown[] } = await response.json();
   return data.length === 0;
 }
 

@@ -35,8 +35,10 @@ export function newId<K extends IdKind>(kind: K): Id<K> {
 }
 
 /** An id of another kind from the same UUID: a claim made before its resource names the resource. */
-export const idOfSameMoment = <K extends IdKind>(kind: K, other: string): Id<K> =>
-  `${PREFIXES[kind]}_${other.slice(other.lastIndexOf("_") + 1)}` as string as Id<K>;
+export function idOfSameMoment<K extends IdKind>(kind: K, other: string): Id<K> {
+  const text: string = `${PREFIXES[kind]}_${other.slice(other.lastIndexOf("_") + 1)}`;
+  return text as Id<K>;
+}
 
 /** The id when `text` is a well-formed one of this kind, else null. Never throws. */
 export function parseId<K extends IdKind>(kind: K, text: string): Id<K> | null {

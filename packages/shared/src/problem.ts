@@ -63,13 +63,15 @@ export const problem = (code: ProblemCode, detail: string, extra: Omit<Problem, 
 export const fieldProblem = (code: ProblemCode, pointer: string, message: string): Problem =>
   problem(code, message, { errors: [{ pointer, code, message }] });
 
-export const problemReplySchema = z.looseObject({
-  type: z.string(),
-  title: z.string(),
-  status: z.int(),
-  detail: z.string(),
-  instance: z.string(),
-  code: z.string(),
-  request_id: z.string(),
-  errors: z.array(fieldProblemSchema).optional(),
-}).meta({ id: "Problem" });
+export const problemReplySchema = z
+  .looseObject({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    instance: z.string(),
+    code: z.string(),
+    request_id: z.string(),
+    errors: z.array(fieldProblemSchema).optional(),
+  })
+  .meta({ id: "Problem" });

@@ -7,8 +7,7 @@ import { roleSchema } from "./message.ts";
 const timeZone = z.string().refine(
   (zone) => {
     try {
-      new Intl.DateTimeFormat("en", { timeZone: zone });
-      return true;
+      return new Intl.DateTimeFormat("en", { timeZone: zone }).format(0) !== "";
     } catch {
       return false;
     }

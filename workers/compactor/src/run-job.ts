@@ -57,8 +57,11 @@ function sizeOf({ policy, tokens }: ClaimedJob): { readonly target: number; read
 
 function* piecesOf(item: JobItem): Generator<Entry> {
   const entry: Entry = item.kind === "overlay" ? { kind: "summary", text: item.summary } : entryOf(item.message);
-  const points = entry.text.length <= MAX_ENTRY_CHARACTERS ? null : [...entry.text];
-  if (points === null) return yield entry;
+  if (entry.text.length <= MAX_ENTRY_CHARACTERS) {
+    yield entry;
+    return;
+  }
+  const points = [...entry.text];
   for (let at = 0; at < points.length; at += MAX_ENTRY_CHARACTERS) {
     yield { ...entry, text: points.slice(at, at + MAX_ENTRY_CHARACTERS).join("") };
   }

@@ -31,7 +31,7 @@ const NO_JOB: JobRefusal = { code: "not_found", detail: "the session was never o
 type Parameters1<M extends keyof SessionRpc> = Parameters<SessionRpc[M]>[0];
 
 export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
-  readonly #faults = new FaultPoints(String(this.env.FAULT_POINTS) === "on", (point) => this.ctx.abort(point));
+  readonly #faults = new FaultPoints(this.env.FAULT_POINTS === "on", (point) => this.ctx.abort(point));
   readonly #trigger = new Trigger();
   #outbox: Outbox;
   /** Null until the session is opened: an object that is only asked about stores nothing. */

@@ -149,6 +149,6 @@ export function planCompaction(items: readonly PlanItem[], policy: CompactionPol
   const between = longestBetweenPins(items, middle, new Set(policy.pinned));
   const { start, end } = alignToCalls(between, forbiddenBoundaries(items));
   const range = items.slice(start, end);
-  if (range.length === 0 || range.every((item) => item.kind === "overlay")) return skip("nothing_to_replace");
+  if (range.every((item) => item.kind === "overlay")) return skip("nothing_to_replace");
   return gains(range, policy) ? describe(range) : skip("min_gain");
 }

@@ -60,7 +60,7 @@ export const readJsonBody: MiddlewareHandler<AppEnv> = createMiddleware<AppEnv>(
   if (bytes === null) return problemReply(c, problem("body_too_large", `The body has more than ${MAX_JSON_BYTES} bytes.`));
   const parsed = parseJson(bytes);
   if ("code" in parsed) return problemReply(c, parsed);
-  c.req.raw = new Request(c.req.raw, { body: bytes });
+  c.req.raw = new Request(c.req.url, { method: c.req.method, headers: c.req.raw.headers, body: bytes });
   if (c.req.header("Idempotency-Key") !== undefined) c.set("canonicalBody", canonicalJson(parsed.value));
   return next();
 });

@@ -90,27 +90,23 @@ export const onValidated = (
   c: Context<AppEnv>,
 ): Response | undefined => (result.success ? undefined : problemReply(c, validationProblem(result.target, result.error)));
 
-function problemOfHttpException(error: HTTPException): Problem {
-  switch (error.status) {
-    case 400:
-      return problem("malformed_json", "The body could not be read as JSON.");
-    case 415:
-      return problem("unsupported_media_type", "Send the body as application/json.");
-    case 413:
-      return problem("body_too_large", "The body is larger than this route takes.");
-    default:
-      return problem("internal", "The request could not be handled.");
-  }
-}
+/** What the framework itself refuses. */
+const FRAMEWORK_REFUSALS: ReadonlyMap<number, Problem> = new Map([
+  [400, problem("malformed_json", "The body could not be read as JSON.")],
+  [413, problem("body_too_large", "The body is larger than this route takes.")],
+  [415, problem("unsupported_media_type", "Send the body as application/json.")],
+]);
+
+const UNEXPECTED = problem("internal", "Something went wrong on our side. The request id finds it in the log.");
 
 export const onError: ErrorHandler<AppEnv> = (error, c) => {
-  if (error instanceof HTTPException) return problemReply(c, problemOfHttpException(error));
+  if (error instanceof HTTPException) return problemReply(c, FRAMEWORK_REFUSALS.get(error.status) ?? UNEXPECTED);
   if (error instanceof Unavailable) {
     logError("unavailable", error, { request_id: c.get("requestId") });
     return problemReply(c, problem("unavailable", "A part of the plane did not answer. Try again."));
   }
   logError("unhandled", error, { request_id: c.get("requestId") });
-  return problemReply(c, problem("internal", "Something went wrong on our side. The request id finds it in the log."));
+  return problemReply(c, UNEXPECTED);
 };
 
 export const onNotFound: NotFoundHandler<AppEnv> = (c) => problemReply(c, problem("not_found", "There is nothing at this path."));

@@ -28,7 +28,8 @@ const refusals = {
 type RouteConfig = Parameters<typeof createRoute>[0];
 
 /** The declared replies, for the document alone: handlers answer through `reply`, checked by the end-to-end tests. */
-const withRefusals = (config: RouteConfig): Record<string, { description: string }> => ({ ...refusals, ...config.responses });
+const documented = (responses: object): Record<string, { description: string }> => ({ ...responses });
+const withRefusals = (config: RouteConfig) => documented({ ...refusals, ...config.responses });
 
 const openApiAccess = (kinds: readonly string[], scopes: readonly string[]) => ({
   security: [{ key: [...scopes] }],
@@ -63,6 +64,10 @@ export const eitherRoute = <const R extends RouteConfig>(tenantScope: Scope, ope
     middleware: [requireEither(tenantScope, operatorScope)] as const,
     responses: withRefusals(config),
   });
+
+/** A route that takes no key. */
+export const publicRoute = <const R extends RouteConfig>(config: R) =>
+  createRoute({ ...config, responses: documented(config.responses) });
 
 /** A route for any valid key. */
 export const anyKeyRoute = <const R extends RouteConfig>(config: R) =>

@@ -1,4 +1,5 @@
 import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -13,11 +14,11 @@ import { bucketsOf } from "./buckets.ts";
 import { costRows, totalsOf, usageRows } from "./fold.ts";
 import { type ReportFilter, type ReportRow, reportSql } from "./query.ts";
 
-const MIGRATIONS = new URL("../../../../migrations/", import.meta.url);
+const MIGRATIONS = join(import.meta.dirname, "../../../../migrations");
 const schema = readdirSync(MIGRATIONS)
   .filter((name) => name.endsWith(".sql"))
   .toSorted()
-  .map((name) => readFileSync(new URL(name, MIGRATIONS), "utf8"))
+  .map((name) => readFileSync(join(MIGRATIONS, name), "utf8"))
   .join("\n");
 
 const TENANTS = [newId("tenant"), newId("tenant")] as const;

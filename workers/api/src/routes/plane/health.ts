@@ -1,12 +1,11 @@
 /** `GET /v1/health` and `GET /v1/ready`, without a key. */
 import * as z from "zod";
-import { createRoute } from "@hono/zod-openapi";
 import { newId } from "@sessionplane/shared/ids";
 import { ok } from "@sessionplane/shared/result";
 import { connect } from "../../catalog/db.ts";
 import { listTenants } from "../../catalog/tenants.ts";
 import type { ApiEnv } from "../../env.ts";
-import { type App, json, reply } from "../../http/routes.ts";
+import { type App, json, publicRoute, reply } from "../../http/routes.ts";
 import { logError } from "../../log.ts";
 import { callObject } from "../../session-client.ts";
 import { DEFAULT_TENANT_SETTINGS } from "@sessionplane/shared/tenant";
@@ -36,27 +35,24 @@ async function probe(name: string, env: ApiEnv): Promise<readonly [string, "ok" 
 
 export const registerHealth = (app: App) =>
   app.openapi(
-    createRoute({
+    publicRoute({
       method: "get",
       path: "/v1/health",
       summary: "Say that the worker runs",
       tags: ["Plane"],
-      responses: { 200: json(healthSchema, "It runs") } as Record<string, { description: string }>,
+      responses: { 200: json(healthSchema, "It runs") },
     }),
     (c) => reply(c, ok({ status: "ok" })),
   );
 
 export const registerReady = (app: App) =>
   app.openapi(
-    createRoute({
+    publicRoute({
       method: "get",
       path: "/v1/ready",
       summary: "Look at every binding",
       tags: ["Plane"],
-      responses: { 200: json(readySchema, "Ready"), 503: json(readySchema, "A part is not") } as Record<
-        string,
-        { description: string }
-      >,
+      responses: { 200: json(readySchema, "Ready"), 503: json(readySchema, "A part is not") },
     }),
     async (c) => {
       const parts = Object.fromEntries(await Promise.all(Object.keys(PROBES).map((name) => probe(name, c.env))));
