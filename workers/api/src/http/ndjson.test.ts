@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { NdjsonReader } from "./ndjson.ts";
+import { type NdjsonLine, NdjsonReader } from "./ndjson.ts";
 
 const LIMITS = { maxBytes: 1_000_000, maxLineBytes: 1_000 };
 const encode = (text: string) => new TextEncoder().encode(text);
@@ -17,7 +17,9 @@ function streamOf(bytes: Uint8Array, size: number): ReadableStream<Uint8Array> {
 
 async function linesOf(bytes: Uint8Array, size = 64, limits = LIMITS) {
   const reader = new NdjsonReader(streamOf(bytes, size), limits);
-  return { lines: await Array.fromAsync(reader), tooLarge: reader.tooLarge };
+  const lines: NdjsonLine[] = [];
+  for await (const line of reader) lines.push(line);
+  return { lines, tooLarge: reader.tooLarge };
 }
 
 describe("NdjsonReader", () => {
