@@ -3,11 +3,16 @@
  * nothing. A point fires once: the death forgets it.
  */
 export type FaultPoint =
+  | "append:inserted"
   | "append:written"
   | "append:armed"
+  | "drain:begun"
+  | "drain:woken"
   | "drain:sent"
   | "claim:written"
   | "commit:before"
+  | "commit:recorded"
+  | "commit:summarised"
   | "commit:written"
   | "fail:written";
 

@@ -28,4 +28,10 @@ const PLANE_TABLES: Migration = {
     CREATE TABLE idempotency (key TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, receipt TEXT NOT NULL, created_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;`,
 };
 
-export const MIGRATIONS: readonly Migration[] = [...ENGINE_MIGRATIONS, PLANE_TABLES];
+/** A job's cost is asked for with every look at it. Only compaction's own events pay for the index. */
+const USAGE_BY_JOB: Migration = {
+  id: "003_usage_by_job",
+  sql: "CREATE INDEX usage_events_job ON usage_events (job_id) WHERE job_id IS NOT NULL;",
+};
+
+export const MIGRATIONS: readonly Migration[] = [...ENGINE_MIGRATIONS, PLANE_TABLES, USAGE_BY_JOB];

@@ -13,10 +13,9 @@ import { toOverlay } from "@sessionplane/engine/storage/sqlite/overlays";
 import type { SessionEnv } from "./env.ts";
 import { type FaultPoint, FaultPoints } from "./fault-points.ts";
 import type { JobRow } from "./jobs/job-store.ts";
-import { Trigger } from "./jobs/plan-job.ts";
 import { cancelJob, getJob, requestCompaction, showJob } from "./jobs/requests.ts";
 import * as run from "./jobs/run.ts";
-import { Outbox } from "./log/outbox.ts";
+import { Outbox } from "./log/drain.ts";
 import { append } from "./messages/append.ts";
 import { readMessage, readMessages, streamMessages } from "./messages/read.ts";
 import { SessionStore } from "./session-store.ts";
@@ -32,17 +31,16 @@ type Parameters1<M extends keyof SessionRpc> = Parameters<SessionRpc[M]>[0];
 
 export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
   readonly #faults = new FaultPoints(this.env.FAULT_POINTS === "on", (point) => this.ctx.abort(point));
-  readonly #trigger = new Trigger();
   #outbox: Outbox;
   /** Null until the session is opened: an object that is only asked about stores nothing. */
   #store: SessionStore | null;
 
   constructor(ctx: DurableObjectState, env: SessionEnv) {
     super(ctx, env);
-    this.#store = isMigrated(ctx.storage) ? SessionStore.load(ctx.storage) : null;
-    this.#outbox = new Outbox(ctx.storage, env, this.#faults, null);
+    this.#store = isMigrated(ctx.storage) ? SessionStore.load(ctx.storage, this.#faults) : null;
+    this.#outbox = new Outbox(ctx.storage, env, null);
     void ctx.blockConcurrencyWhile(async () => {
-      this.#outbox = new Outbox(ctx.storage, env, this.#faults, await ctx.storage.getAlarm());
+      this.#outbox = new Outbox(ctx.storage, env, await ctx.storage.getAlarm());
       if (this.#store !== null) this.#outbox.arm(this.#store, Date.now());
     });
   }
@@ -77,8 +75,13 @@ export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
     return result.ok ? ok(showJob(store, result.value)) : result;
   }
 
+  #create(input: Parameters1<"open">): SessionStore {
+    const { storage } = this.ctx;
+    return storage.transactionSync(() => SessionStore.create(storage, this.#faults, newRow(input)));
+  }
+
   async open(input: Parameters1<"open">) {
-    this.#store ??= this.ctx.storage.transactionSync(() => SessionStore.create(this.ctx.storage, newRow(input)));
+    this.#store ??= this.#create(input);
     const { row } = this.#store;
     if (row.tenant_id !== input.tenant_id || row.session_id !== input.session_id)
       throw new Error("the object is another session's");
@@ -99,7 +102,7 @@ export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
   }
 
   async append(input: Parameters1<"append">) {
-    return this.#write((store, now) => append(store, this.#trigger, input, now));
+    return this.#write((store, now) => append(store, input, now));
   }
 
   async readHistory(query: Parameters1<"readHistory">) {
@@ -179,12 +182,12 @@ export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
   }
 
   async projected(afterSeq: number, toSeq: number) {
-    if (this.#store !== null) this.#outbox.confirm(this.#store, afterSeq, toSeq);
+    if (this.#store !== null) this.#outbox.confirm(this.#store, afterSeq, toSeq, Date.now());
   }
 
   async repair() {
     return this.#read((store) => {
-      this.#outbox.restart(store);
+      this.#outbox.restart(store, Date.now());
       return ok(store.sequence.head);
     });
   }

@@ -7,8 +7,10 @@ import { migrate } from "@sessionplane/engine/storage/sqlite/migrate";
 import { MessageStore } from "@sessionplane/engine/storage/sqlite/messages";
 import { OverlayStore } from "@sessionplane/engine/storage/sqlite/overlays";
 import { Sequence } from "@sessionplane/engine/storage/sqlite/sequence";
+import type { FaultPoints } from "./fault-points.ts";
 import { IdempotencyKeys } from "./idempotency.ts";
 import { JobStore } from "./jobs/job-store.ts";
+import { Trigger } from "./jobs/trigger.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { type SessionRow, hasSessionRow, readSessionRow, writeSessionRow } from "./session-row.ts";
 import { Ledger } from "./usage/ledger.ts";
@@ -29,12 +31,15 @@ export class SessionStore {
   readonly ledger: Ledger;
   readonly jobs: JobStore;
   readonly keys: IdempotencyKeys;
+  readonly trigger = new Trigger();
+  readonly faults: FaultPoints;
   #row: SessionRow;
 
-  private constructor(storage: DurableObjectStorage, row: SessionRow) {
+  private constructor(storage: DurableObjectStorage, faults: FaultPoints, row: SessionRow) {
     const { sql } = storage;
     this.#storage = storage;
     this.#row = row;
+    this.faults = faults;
     this.sequence = new Sequence(headOf(sql));
     this.messages = new MessageStore(sql, this.sequence);
     this.overlays = new OverlayStore(sql);
@@ -44,15 +49,15 @@ export class SessionStore {
   }
 
   /** The session that the database holds, brought to the present version; null when it was never opened. */
-  static load(storage: DurableObjectStorage): SessionStore | null {
+  static load(storage: DurableObjectStorage, faults: FaultPoints): SessionStore | null {
     migrate(storage, MIGRATIONS);
-    return hasSessionRow(storage.sql) ? new SessionStore(storage, readSessionRow(storage.sql)) : null;
+    return hasSessionRow(storage.sql) ? new SessionStore(storage, faults, readSessionRow(storage.sql)) : null;
   }
 
-  static create(storage: DurableObjectStorage, row: SessionRow): SessionStore {
+  static create(storage: DurableObjectStorage, faults: FaultPoints, row: SessionRow): SessionStore {
     migrate(storage, MIGRATIONS);
     writeSessionRow(storage.sql, row);
-    return new SessionStore(storage, row);
+    return new SessionStore(storage, faults, row);
   }
 
   get row(): SessionRow {
@@ -67,13 +72,16 @@ export class SessionStore {
 
   /** All of it or nothing. `work` is synchronous: an await inside would commit what came before. */
   atomically<T>(work: () => T): T {
+    const { head } = this.sequence;
     try {
       return this.#storage.transactionSync(work);
     } catch (error) {
       // What memory says may have been rolled back.
+      this.sequence.rollBackTo(head);
       this.messages.forget();
       this.overlays.forget();
       this.ledger.forget();
+      this.jobs.forget();
       this.#row = readSessionRow(this.#storage.sql);
       throw error;
     }

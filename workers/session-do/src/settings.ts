@@ -82,17 +82,19 @@ function merged(present: SessionSettings, patch: PatchSession, rules: TenantRule
 
 type Change = { readonly rules: TenantRules; readonly idempotency?: Idempotency };
 
-/** Writes a change of the row once a key: a new revision and a new fact. */
+/** Writes a change of the row once a key: a new revision and a new fact. `decide` may find that nothing changes. */
 function change(
   store: SessionStore,
   { rules, idempotency }: Change,
   now: number,
-  decide: () => Result<Partial<SessionRow>, Problem>,
+  decide: () => Result<Partial<SessionRow> | null, Problem>,
 ): Result<Written<Session>, Problem> {
   const effect = () => {
     const patch = decide();
     if (!patch.ok) return patch;
-    store.save({ ...patch.value, revision: store.row.revision + 1, seq: store.sequence.next(), updated_at: now });
+    if (patch.value !== null) {
+      store.save({ ...patch.value, revision: store.row.revision + 1, seq: store.sequence.next(), updated_at: now });
+    }
     return ok({ reply: describe(store, rules), receipt: "{}" });
   };
   return store.atomically(() => store.keys.once(idempotency, now, effect, () => describe(store, rules)));
@@ -110,13 +112,11 @@ export const patchSession = (
   });
 
 /** A second end keeps the first reason, and is no change. */
-export function endSession(
+export const endSession = (
   store: SessionStore,
   input: Change & { readonly reason: string },
   now: number,
-): Result<Written<Session>, Problem> {
-  if (store.row.status === "ended") return ok({ value: describe(store, input.rules), replayed: false });
-  return change(store, input, now, () => ok({ status: "ended", end_reason: input.reason }));
-}
+): Result<Written<Session>, Problem> =>
+  change(store, input, now, () => ok(store.row.status === "ended" ? null : { status: "ended", end_reason: input.reason }));
 
 const STALE = problem("precondition_failed", "The session is not at the revision that If-Match names.");

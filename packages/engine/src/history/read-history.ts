@@ -98,20 +98,3 @@ export function* readHistory(messages: MessageStore, plan: HistoryPlan, after?: 
     else yield* readRange(messages, rest.range, plan.order);
   }
 }
-
-export type Limits = { readonly count: number; readonly bytes: number; readonly tokens: number };
-
-/** Takes messages while they fit; the first is always taken. `more` tells whether something was left. */
-export function take(reads: Iterable<Read>, limits: Limits): { readonly taken: Read[]; readonly more: boolean } {
-  const taken: Read[] = [];
-  let bytes = 0;
-  let tokens = 0;
-  for (const read of reads) {
-    bytes += read.bytes;
-    tokens += read.tokens;
-    const fits = taken.length < limits.count && bytes <= limits.bytes && tokens <= limits.tokens;
-    if (!fits && taken.length > 0) return { taken, more: true };
-    taken.push(read);
-  }
-  return { taken, more: false };
-}

@@ -1,14 +1,11 @@
-/** From a session's history to a job: when one is due, what its range is. Effects are the job's row alone. */
+/** From a session's history to a job: what its range is. The only effect is the job's row. */
 import type { CompactionPolicy } from "@sessionplane/shared/compaction-policy";
 import { newId } from "@sessionplane/shared/ids";
-import { type CompactionPlan, type PlanItem, planCompaction, shouldCompact } from "@sessionplane/engine/compaction/plan";
+import { type CompactionPlan, type PlanItem, planCompaction } from "@sessionplane/engine/compaction/plan";
 import { segments, standing } from "@sessionplane/engine/history/apply-overlays";
 import type { Range } from "@sessionplane/engine/tree/runs";
 import type { SessionStore } from "../session-store.ts";
 import type { JobRow } from "./job-store.ts";
-
-/** So many failures in a row suspend automatic compaction until someone asks by hand. */
-export const MAX_FAILURES_IN_A_ROW = 3;
 
 function* itemsOf(store: SessionStore, path: readonly Range[]): Generator<PlanItem> {
   for (const segment of segments(path, standing(store.overlays.all(), path))) {
@@ -39,11 +36,18 @@ function messagesSinceLast(store: SessionStore, items: readonly PlanItem[], path
   return newest === 0 ? undefined : items.filter((item) => item.kind === "message" && item.seq > newest).length;
 }
 
-export function planFor(store: SessionStore, leafSeq: number, policy: CompactionPolicy, force: boolean): CompactionPlan {
+/** Reads the whole history to a leaf, without content. `items`: how many messages and overlays that was. */
+export function planFor(
+  store: SessionStore,
+  leafSeq: number,
+  policy: CompactionPolicy,
+  force: boolean,
+): { readonly plan: CompactionPlan; readonly items: number } {
   const path = store.messages.pathTo(leafSeq);
   const items = [...itemsOf(store, path)];
   const since = messagesSinceLast(store, items, path);
-  return planCompaction(items, policy, { force, ...(since === undefined ? {} : { messagesSinceLast: since }) });
+  const plan = planCompaction(items, policy, { force, ...(since === undefined ? {} : { messagesSinceLast: since }) });
+  return { plan, items: items.length };
 }
 
 export function queueJob(
@@ -85,21 +89,4 @@ export function queueJob(
     },
     now,
   );
-}
-
-/**
- * Queues a job when the history of the active leaf has passed the threshold. A plan that comes to nothing
- * is not made again until the cooldown's number of messages has come: planning reads the whole path.
- */
-export class Trigger {
-  #plannedInVainAt = Number.NEGATIVE_INFINITY;
-
-  afterAppend(store: SessionStore, leafSeq: number, historyTokens: number, policy: CompactionPolicy, now: number): void {
-    if (!policy.automatic || !shouldCompact(historyTokens, policy)) return;
-    if (store.row.failures >= MAX_FAILURES_IN_A_ROW || store.jobs.open() !== null) return;
-    if (store.messages.count() < this.#plannedInVainAt + Math.max(1, policy.cooldown_messages)) return;
-    const plan = planFor(store, leafSeq, policy, false);
-    if (plan.kind === "compact") queueJob(store, plan, leafSeq, policy, "automatic", now);
-    else this.#plannedInVainAt = store.messages.count();
-  }
 }

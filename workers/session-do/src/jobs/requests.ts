@@ -30,6 +30,10 @@ const replay = (store: SessionStore, id: string): CompactionJob => {
   return showJob(store, job);
 };
 
+/** The tenant's part was changed after the session's: each was fine beside what was there then. */
+const contradiction = (issue: { readonly path: readonly PropertyKey[]; readonly message: string } | undefined): Problem =>
+  problem("invalid", `The compaction policies of tenant and session contradict: ${issue?.path.join(".")} ${issue?.message}.`);
+
 type Request = { readonly leaf_id?: string; readonly rules: TenantRules; readonly idempotency?: Idempotency };
 
 /** The open job, or a new one for the leaf. It also ends a suspension: someone has looked. */
@@ -41,8 +45,10 @@ function requested(store: SessionStore, input: Request, now: number): Result<Job
   }
   const open = store.jobs.open();
   if (open !== null) return ok(open);
-  const policy = compactionPolicySchema.parse(layerPolicies(input.rules.compaction, store.row.settings.compaction));
-  const plan = leaf === 0 ? ({ kind: "skip", reason: "too_short" } as const) : planFor(store, leaf, policy, true);
+  const layered = compactionPolicySchema.safeParse(layerPolicies(input.rules.compaction, store.row.settings.compaction));
+  if (!layered.success) return err(contradiction(layered.error.issues[0]));
+  const policy = layered.data;
+  const plan = leaf === 0 ? ({ kind: "skip", reason: "too_short" } as const) : planFor(store, leaf, policy, true).plan;
   if (plan.kind === "skip")
     return err(problem("nothing_to_compact", WHY_NOT[plan.reason] ?? plan.reason, { fields: { reason: plan.reason } }));
   if (store.row.failures > 0) store.save({ failures: 0 });

@@ -135,6 +135,7 @@ function applySummary(store: SessionStore, job: JobRow, commit: JobCommit, now: 
     job_id: job.id,
     created_at: now,
   });
+  store.faults.hit("commit:summarised");
   if (store.row.failures > 0) store.save({ failures: 0 });
   const retention = commit.retention === null ? null : JSON.stringify(commit.retention);
   return store.jobs.write(
@@ -157,7 +158,7 @@ function endStale(store: SessionStore, job: JobRow, now: number): JobRow {
   const error = JSON.stringify({ code: "range_changed", detail: "the range changed while it was summarised" });
   const ended = store.jobs.write({ ...job, state: "stale", lease_until: null, error }, now);
   const policy = policyOf(job);
-  const plan = planFor(store, job.leaf_seq, policy, job.trigger === "manual");
+  const { plan } = planFor(store, job.leaf_seq, policy, job.trigger === "manual");
   if (plan.kind === "compact")
     queueJob(store, plan, job.leaf_seq, policy, job.trigger === "manual" ? "manual" : "automatic", now);
   return ended;
@@ -168,6 +169,7 @@ export function commit(store: SessionStore, id: JobId, fence: number, input: Job
   const job = held(store, id, fence);
   if (!job.ok) return job;
   recordAll(store, job.value, input.usage, now);
+  store.faults.hit("commit:recorded");
   return ok(stillStands(store, job.value) ? applySummary(store, job.value, input, now) : endStale(store, job.value, now));
 }
 

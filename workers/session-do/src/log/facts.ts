@@ -4,13 +4,13 @@ import type { CompactionState } from "@sessionplane/shared/session";
 import { pricedUsageSchema } from "@sessionplane/shared/usage-event";
 import { utf8Bytes } from "@sessionplane/engine/storage/sqlite/split-text";
 import { toCompactionJob } from "../jobs/job-store.ts";
-import { MAX_FAILURES_IN_A_ROW } from "../jobs/plan-job.ts";
+import { MAX_FAILURES_IN_A_ROW } from "../jobs/trigger.ts";
 import { leafId } from "../messages/append.ts";
 import type { SessionStore } from "../session-store.ts";
 import type { UsageRow } from "../usage/ledger.ts";
 
-/** A queue message holds 128 KB; the session's own fact comes on top of this. */
-const MAX_FACT_BYTES = 80_000;
+/** A queue message holds 128 KB, its envelope included. */
+const MAX_FACT_BYTES = 100_000;
 const MAX_EVENTS_READ = 500;
 
 export function compactionState(store: SessionStore): CompactionState {
@@ -64,6 +64,8 @@ function jobFacts(store: SessionStore, after: number, to: number): JobFact[] {
   }));
 }
 
+const sizeOf = (fact: SessionFact | UsageFact | JobFact): number => utf8Bytes(JSON.stringify(fact));
+
 /**
  * The next stretch of the log past `after`: as many facts as one queue message holds, and where they end.
  * The last stretch brings the session itself. Null when the catalog has everything.
@@ -73,17 +75,17 @@ export function nextBatch(store: SessionStore, after: number): FactBatch | null 
   if (after >= head) return null;
   const usage = store.ledger.between(after, head, MAX_EVENTS_READ);
   const reach = usage.length === MAX_EVENTS_READ ? (usage.at(-1)?.seq ?? head) : head;
+  const session = sessionFact(store);
   const facts = [...usage.map(usageFact), ...jobFacts(store, after, reach)].toSorted((a, b) => a.seq - b.seq);
   const taken: typeof facts = [];
-  let bytes = 0;
+  let bytes = sizeOf(session);
   for (const fact of facts) {
-    bytes += utf8Bytes(JSON.stringify(fact));
+    bytes += sizeOf(fact);
     if (taken.length > 0 && bytes > MAX_FACT_BYTES) break;
     taken.push(fact);
   }
   const last = taken.at(-1);
   const to = taken.length < facts.length && last !== undefined ? last.seq : reach;
   const { tenant_id, session_id } = store.row;
-  const session = to === head ? [sessionFact(store)] : [];
-  return { v: 1, tenant_id, session_id, after_seq: after, to_seq: to, facts: [...taken, ...session] };
+  return { v: 1, tenant_id, session_id, after_seq: after, to_seq: to, facts: to === head ? [...taken, session] : taken };
 }

@@ -1,11 +1,11 @@
 /** `append`: validation first, then every write in one turn. */
-import { compactionPolicySchema, layerPolicies } from "@sessionplane/shared/compaction-policy";
+import { type CompactionPolicy, layerPolicies } from "@sessionplane/shared/compaction-policy";
 import { isReservedMessageId } from "@sessionplane/shared/ids";
 import { type Message, messageSchema } from "@sessionplane/shared/message";
 import { type Problem, fieldProblem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { AppendMessages, Appended, Written } from "@sessionplane/shared/rpc/session-rpc";
-import type { Trigger } from "../jobs/plan-job.ts";
+import type { MessageDraft } from "@sessionplane/engine/storage/sqlite/messages";
 import type { SessionStore } from "../session-store.ts";
 import { admit } from "./client-source.ts";
 
@@ -37,12 +37,13 @@ const stored = (store: SessionStore, id: string): Message => {
 type OneResult = Appended["results"][number];
 
 /** Each message below the one before it; a message that was there already is the parent of the next. */
-function writeAll(store: SessionStore, messages: readonly Message[], parent: number, now: number): OneResult[] {
+function writeAll(store: SessionStore, drafts: readonly MessageDraft[], parent: number, now: number): OneResult[] {
   let below = parent;
-  return messages.map((message) => {
-    const { seq, inserted } = store.messages.append(message, below, now);
+  return drafts.map((draft) => {
+    const { seq, inserted } = store.messages.append(draft, below, now);
     below = seq;
-    return { id: message.id, inserted, message: inserted ? message : stored(store, message.id) };
+    const { id } = draft.message;
+    return { id, inserted, message: inserted ? draft.message : stored(store, id) };
   });
 }
 
@@ -74,12 +75,10 @@ const replay = (store: SessionStore, receipt: string): Appended => {
   return replyOf(store, results);
 };
 
-export function append(
-  store: SessionStore,
-  trigger: Trigger,
-  input: AppendMessages,
-  now: number,
-): Result<Written<Appended>, Problem> {
+type Accepted = { readonly drafts: readonly MessageDraft[]; readonly parent: number; readonly policy: CompactionPolicy };
+
+/** Everything that can refuse the write, before its first row. */
+function accept(store: SessionStore, input: AppendMessages): Result<Accepted, Problem> {
   if (store.row.status === "ended") return err(ENDED);
   const reserved = reservedId(input.messages);
   if (reserved !== null) return err(reserved);
@@ -87,19 +86,40 @@ export function append(
   if (!admitted.ok) return admitted;
   const parent = parentSeq(store, input.parent_id);
   if (!parent.ok) return parent;
-  const policy = compactionPolicySchema.safeParse(layerPolicies(input.rules.compaction, store.row.settings.compaction));
+  const drafts = admitted.value.map((message) => store.messages.draft(message));
+  return ok({ drafts, parent: parent.value, policy: layerPolicies(input.rules.compaction, store.row.settings.compaction) });
+}
 
+/** One message on the last run and no job after it is one statement: a transaction would only cost time. */
+function isPlain(store: SessionStore, { drafts, parent, policy }: Accepted): boolean {
+  const [draft] = drafts;
+  if (draft === undefined || drafts.length > 1 || !store.messages.isPlain(draft, parent)) return false;
+  return !store.trigger.isDue(store, store.historyTokens(parent) + draft.tokens, policy);
+}
+
+function perform(store: SessionStore, { drafts, parent, policy }: Accepted, now: number): { reply: Appended; receipt: string } {
+  const results = writeAll(store, drafts, parent, now);
+  store.faults.hit("append:inserted");
+  const reply = replyOf(store, results);
+  const receipt = receiptOf(results);
+  const inserted = results.some((one) => one.inserted);
+  if (!inserted || !store.trigger.isDue(store, reply.token_estimate, policy)) return { reply, receipt };
+  const job = store.trigger.fire(store, policy, now);
+  return { reply: { ...reply, compaction_job_id: job?.id ?? null }, receipt };
+}
+
+export function append(store: SessionStore, input: AppendMessages, now: number): Result<Written<Appended>, Problem> {
+  const { idempotency } = input;
+  if (idempotency === undefined) {
+    const accepted = accept(store, input);
+    if (!accepted.ok) return accepted;
+    const write = () => ok({ value: perform(store, accepted.value, now).reply, replayed: false });
+    return isPlain(store, accepted.value) ? write() : store.atomically(write);
+  }
+  // A repetition is answered before anything may refuse it: the session may have ended since.
   const effect = () => {
-    const results = writeAll(store, admitted.value, parent.value, now);
-    const leaf = store.activeLeaf();
-    // A tenant's later change may contradict the session's policy: then nothing is compacted by itself.
-    if (policy.success && results.some((one) => one.inserted)) {
-      trigger.afterAppend(store, leaf, store.historyTokens(leaf), policy.data, now);
-    }
-    return ok({ reply: replyOf(store, results), receipt: receiptOf(results) });
+    const accepted = accept(store, input);
+    return accepted.ok ? ok(perform(store, accepted.value, now)) : accepted;
   };
-  const write = () => store.keys.once(input.idempotency, now, effect, (receipt) => replay(store, receipt));
-  // One message on the last run, without a key, is one statement: a transaction would only cost time.
-  const plain = input.messages.length === 1 && input.idempotency === undefined && store.messages.isPlain(parent.value);
-  return plain ? write() : store.atomically(write);
+  return store.atomically(() => store.keys.once(idempotency, now, effect, (receipt) => replay(store, receipt)));
 }

@@ -3,13 +3,16 @@ import { formatInstant } from "@sessionplane/shared/fields";
 import { type Problem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { HistoryItem, HistoryPage, HistoryQuery, StreamQuery } from "@sessionplane/shared/rpc/session-rpc";
-import { type HistoryPlan, type Limits, planHistory, readHistory, take } from "@sessionplane/engine/history/read-history";
+import { type HistoryPlan, planHistory, readHistory } from "@sessionplane/engine/history/read-history";
+import { type Limits, take } from "@sessionplane/engine/history/recent-window";
 import type { SessionStore } from "../session-store.ts";
 import { leafId } from "./append.ts";
 
 /** What a page or a window of a stream holds at most, unless one message alone is larger. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 const MAX_STREAM_ROWS = 200;
+/** More than the API asks for; what is sent beside the content stays small. */
+const MAX_PAGE_ROWS = 1_000;
 
 /** The leaf to read to; 0 in an empty session. */
 function leafOf(store: SessionStore, id: string | undefined): Result<number, Problem> {
@@ -38,7 +41,8 @@ function readWindow(store: SessionStore, leaf: number, query: HistoryQuery): { i
 }
 
 function readPage(store: SessionStore, leaf: number, query: HistoryQuery): { items: HistoryItem[]; next: number | null } {
-  const limits: Limits = { count: query.limit, bytes: MAX_PAGE_BYTES, tokens: Number.MAX_SAFE_INTEGER };
+  const count = Math.min(Math.max(1, query.limit), MAX_PAGE_ROWS);
+  const limits: Limits = { count, bytes: MAX_PAGE_BYTES, tokens: Number.MAX_SAFE_INTEGER };
   const { taken, more } = take(reader(store, planOf(store, leaf, query), query.after_seq), limits);
   return { items: taken.map((read) => read.item), next: more ? (taken.at(-1)?.resumeAfter ?? null) : null };
 }

@@ -60,6 +60,19 @@ export class Ledger {
     return this.#newest;
   }
 
+  /** Whether the totals stay exact with these events, even if none of them is a repetition. */
+  holds(events: readonly PricedUsage[]): boolean {
+    const { total_input, total_output, total_list, total_billed } = this.totals();
+    const lines = events.flatMap((event) => event.lines);
+    const sums = [
+      total_input + sumOf(events.map((event) => event.input_tokens)),
+      total_output + sumOf(events.map((event) => event.output_tokens)),
+      total_list + sumOf(lines.map((line) => line.list_nano)),
+      total_billed + sumOf(lines.map((line) => line.billed_nano)),
+    ];
+    return sums.every(Number.isSafeInteger);
+  }
+
   /** Writes the event if its id is new. `jobId`: the compaction job whose model call it was. */
   record(event: PricedUsage, jobId: string | null, now: number): RecordedUsage {
     const present = this.#sql.exec<UsageRow>(`SELECT ${COLUMNS} FROM usage_events WHERE id = ?`, event.id).toArray()[0];

@@ -33,6 +33,15 @@ const COLUMNS = `${META}, json`;
 /** A row without its content: what planning and totals need. */
 export type MessageMetaRow = Omit<MessageRow, "json">;
 
+export type MessageDraft = {
+  readonly message: Message;
+  /** Its JSON: a row each. */
+  readonly pieces: readonly string[];
+  readonly bytes: number;
+  readonly tokens: number;
+  readonly callIds: readonly string[];
+};
+
 /** What a path has added up to at its leaf. */
 type Totals = Pick<MessageRow, "path_tokens" | "path_bytes">;
 const NOTHING: Totals = { path_tokens: 0, path_bytes: 0 };
@@ -53,8 +62,9 @@ export class MessageStore {
   }
 
   newest(): MessageMetaRow | null {
-    this.#newest ??=
-      this.#sql.exec<MessageMetaRow>(`SELECT ${META} FROM messages ORDER BY seq DESC LIMIT 1`).toArray()[0] ?? null;
+    if (this.#newest === undefined)
+      this.#newest =
+        this.#sql.exec<MessageMetaRow>(`SELECT ${META} FROM messages ORDER BY seq DESC LIMIT 1`).toArray()[0] ?? null;
     return this.#newest;
   }
 
@@ -62,23 +72,30 @@ export class MessageStore {
     return this.newest()?.ordinal ?? 0;
   }
 
-  /** Whether an append below `parentSeq` is one statement: it goes on the last run, in one row. */
-  isPlain(parentSeq: number): boolean {
-    const newest = this.newest();
-    return newest !== null && newest.seq === parentSeq;
+  /** A message as it will be stored, whatever it hangs below. Reads and writes nothing. */
+  draft(message: Message): MessageDraft {
+    const json = JSON.stringify(message);
+    const pieces = splitText(json, MAX_ROW_BYTES);
+    return { message, pieces, bytes: utf8Bytes(json), tokens: estimateMessage(message), callIds: callIdsOf(message) };
+  }
+
+  /** Whether the append is one statement: it goes on the last run, in one row. */
+  isPlain(draft: MessageDraft, parentSeq: number): boolean {
+    return draft.pieces.length === 1 && this.#extendsRun(parentSeq);
+  }
+
+  #extendsRun(parentSeq: number): boolean {
+    return this.newest()?.seq === parentSeq;
   }
 
   /**
    * Writes a message below `parentSeq` (0: as a root). The first content of an id stands: a second one
    * changes nothing and the stored seq is returned.
    */
-  append(message: Message, parentSeq: number, now: number): { readonly seq: number; readonly inserted: boolean } {
-    const json = JSON.stringify(message);
-    const [first = "", ...rest] = splitText(json, MAX_ROW_BYTES);
+  append(draft: MessageDraft, parentSeq: number, now: number): { readonly seq: number; readonly inserted: boolean } {
+    const { message, bytes, tokens, callIds } = draft;
+    const [first = "", ...rest] = draft.pieces;
     const parent = this.#totalsAt(parentSeq);
-    const tokens = estimateMessage(message);
-    const bytes = utf8Bytes(json);
-    const callIds = callIdsOf(message);
     const row: MessageRow = {
       seq: this.#sequence.head + 1,
       id: message.id,
@@ -93,7 +110,7 @@ export class MessageStore {
       continuations: rest.length,
       json: first,
     };
-    const extendsRun = this.isPlain(parentSeq);
+    const extendsRun = this.#extendsRun(parentSeq);
     const written = this.#sql.exec(
       `INSERT INTO messages (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
       ...[row.seq, row.id, row.role, row.created_at, row.tokens, row.path_tokens, row.bytes, row.path_bytes, row.ordinal],
@@ -105,7 +122,8 @@ export class MessageStore {
       this.#sql.exec("INSERT INTO continuations (seq, position, json) VALUES (?, ?, ?)", row.seq, position, piece);
     });
     if (!extendsRun) this.#sql.exec("INSERT INTO runs (first_seq, parent_seq) VALUES (?, ?)", row.seq, parentSeq);
-    this.#newest = row;
+    const { json: _json, ...meta } = row;
+    this.#newest = meta;
     return { seq: row.seq, inserted: true };
   }
 

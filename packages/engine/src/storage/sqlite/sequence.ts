@@ -18,4 +18,9 @@ export class Sequence {
     this.#head += 1;
     return this.#head;
   }
+
+  /** The numbers after `head` were rolled back with their rows: nobody has seen them. */
+  rollBackTo(head: number): void {
+    this.#head = head;
+  }
 }

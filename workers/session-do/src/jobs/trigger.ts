@@ -1,0 +1,42 @@
+/**
+ * When the object compacts by itself. `append` asks after its messages are written, in their transaction.
+ * What is remembered here only spares work: eviction may drop it.
+ */
+import { type CompactionPolicy, compactionPolicySchema } from "@sessionplane/shared/compaction-policy";
+import { shouldCompact } from "@sessionplane/engine/compaction/plan";
+import type { SessionStore } from "../session-store.ts";
+import type { JobRow } from "./job-store.ts";
+import { planFor, queueJob } from "./plan-job.ts";
+
+/** So many failures in a row suspend automatic compaction until someone asks by hand. */
+export const MAX_FAILURES_IN_A_ROW = 3;
+
+/** A plan that came to nothing is made again after so many messages, and after this share of what it read. */
+const REPLAN_AFTER_MESSAGES = 4;
+const REPLAN_AFTER_SHARE = 1 / 32;
+
+type Vain = { readonly policy: string; readonly untilCount: number };
+
+export class Trigger {
+  /** The last plan that came to nothing, and the number of messages from which another is worth its reads. */
+  #vain: Vain | null = null;
+
+  /** Cheap: asked on every append. `historyTokens`: of the active leaf, with what is being appended. */
+  isDue(store: SessionStore, historyTokens: number, policy: CompactionPolicy): boolean {
+    if (!policy.automatic || !shouldCompact(historyTokens, policy)) return false;
+    if (store.row.failures >= MAX_FAILURES_IN_A_ROW || store.jobs.open() !== null) return false;
+    return this.#vain === null || store.messages.count() >= this.#vain.untilCount || this.#vain.policy !== JSON.stringify(policy);
+  }
+
+  /** Plans, and queues a job when the plan is one. Call it when `isDue`. */
+  fire(store: SessionStore, policy: CompactionPolicy, now: number): JobRow | null {
+    const leaf = store.activeLeaf();
+    // A tenant's later change may contradict the session's policy: then nothing is compacted by itself.
+    if (!compactionPolicySchema.safeParse(policy).success) return null;
+    const { plan, items } = planFor(store, leaf, policy, false);
+    if (plan.kind === "compact") return queueJob(store, plan, leaf, policy, "automatic", now);
+    const wait = Math.max(REPLAN_AFTER_MESSAGES, Math.ceil(items * REPLAN_AFTER_SHARE));
+    this.#vain = { policy: JSON.stringify(policy), untilCount: store.messages.count() + wait };
+    return null;
+  }
+}
