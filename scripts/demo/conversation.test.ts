@@ -16,7 +16,14 @@ describe("fromChat", () => {
 
     expect(messages.map((message) => message.role)).toEqual(["user", "assistant", "assistant"]);
     expect(messages[1]?.parts).toEqual([
-      { type: "dynamic-tool", toolName: "weather", toolCallId: "1", state: "output-available", input: { city: "Brno" }, output: { degrees: 4 } },
+      {
+        type: "dynamic-tool",
+        toolName: "weather",
+        toolCallId: "1",
+        state: "output-available",
+        input: { city: "Brno" },
+        output: { degrees: 4 },
+      },
     ]);
   });
 
@@ -32,7 +39,15 @@ describe("fromChat", () => {
 describe("parseConversation", () => {
   const tree = {
     message_tree_id: "t",
-    prompt: { message_id: "p", text: "q", role: "prompter", replies: [{ message_id: "a", text: "1", role: "assistant" }, { message_id: "b", text: "2", role: "assistant" }] },
+    prompt: {
+      message_id: "p",
+      text: "q",
+      role: "prompter",
+      replies: [
+        { message_id: "a", text: "1", role: "assistant" },
+        { message_id: "b", text: "2", role: "assistant" },
+      ],
+    },
   };
 
   test("walks a tree from its prompt, each reply below its own parent", () => {
@@ -45,7 +60,12 @@ describe("parseConversation", () => {
   });
 
   test("chains what chains and starts a new batch where a branch begins", () => {
-    expect([...batches(parseConversation(JSON.stringify(tree)), 10)].map((batch) => [batch.parentId, batch.messages.map((one) => one.id)])).toEqual([
+    expect(
+      [...batches(parseConversation(JSON.stringify(tree)), 10)].map((batch) => [
+        batch.parentId,
+        batch.messages.map((one) => one.id),
+      ]),
+    ).toEqual([
       [null, ["p", "a"]],
       ["p", ["b"]],
     ]);

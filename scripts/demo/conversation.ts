@@ -12,12 +12,18 @@ export type Conversation = { readonly name: string; readonly userId: string; rea
 const chatMessage = z.looseObject({
   role: z.enum(["system", "user", "assistant", "tool"]),
   content: z.string().nullish(),
-  tool_calls: z.array(z.looseObject({ id: z.string(), function: z.looseObject({ name: z.string(), arguments: z.string() }) })).nullish(),
+  tool_calls: z
+    .array(z.looseObject({ id: z.string(), function: z.looseObject({ name: z.string(), arguments: z.string() }) }))
+    .nullish(),
   tool_call_id: z.string().nullish(),
 });
 type ChatMessage = z.infer<typeof chatMessage>;
 
-const trajectory = z.looseObject({ task_id: z.union([z.number(), z.string()]), trial: z.number().optional(), messages: z.array(chatMessage) });
+const trajectory = z.looseObject({
+  task_id: z.union([z.number(), z.string()]),
+  trial: z.number().optional(),
+  messages: z.array(chatMessage),
+});
 
 export type TreeNode = { message_id: string; text: string; role: string; replies?: TreeNode[] | undefined };
 const treeNode: z.ZodType<TreeNode> = z.looseObject({
@@ -92,7 +98,9 @@ export function parseConversation(line: string): Conversation {
     const { message_tree_id: id, prompt } = nested.data;
     return { name: `tree-${id}`, userId: "oasst", appends: [...walk(prompt, null)] };
   }
-  throw new Error("the line is neither {task_id, messages: [chat messages]} nor {message_tree_id, prompt: {message_id, text, role, replies}}");
+  throw new Error(
+    "the line is neither {task_id, messages: [chat messages]} nor {message_tree_id, prompt: {message_id, text, role, replies}}",
+  );
 }
 
 export const parseConversations = (text: string): Conversation[] =>
@@ -102,7 +110,10 @@ export const parseConversations = (text: string): Conversation[] =>
     .map((line) => parseConversation(line));
 
 /** Runs of appends that chain, so that one request carries many. */
-export function* batches(conversation: Conversation, size: number): Generator<{ readonly messages: Message[]; readonly parentId?: string | null }> {
+export function* batches(
+  conversation: Conversation,
+  size: number,
+): Generator<{ readonly messages: Message[]; readonly parentId?: string | null }> {
   let messages: Message[] = [];
   let parentId: string | null | undefined;
   const batch = () => ({ messages, ...(parentId === undefined ? {} : { parentId }) });
