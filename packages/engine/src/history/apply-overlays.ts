@@ -2,8 +2,13 @@
 import type { Range } from "../tree/runs.ts";
 import { contains, within } from "../tree/runs.ts";
 
-/** The range of an overlay, and its place in the log: higher is newer. */
-export type OverlayRange = { readonly seq: number; readonly from_seq: number; readonly to_seq: number };
+/** The range of an overlay, how many messages it covers, and its place in the log: higher is newer. */
+export type OverlayRange = {
+  readonly seq: number;
+  readonly from_seq: number;
+  readonly to_seq: number;
+  readonly messages: number;
+};
 
 export type Segment<O> = { readonly kind: "messages"; readonly range: Range } | { readonly kind: "overlay"; readonly overlay: O };
 
@@ -12,10 +17,9 @@ export type Segment<O> = { readonly kind: "messages"; readonly range: Range } | 
  * two overlap, the one that covers more wins, the newer of equals.
  */
 export function standing<O extends OverlayRange>(overlays: readonly O[], path: readonly Range[]): O[] {
-  const span = (overlay: O) => overlay.to_seq - overlay.from_seq;
   const chosen: O[] = [];
   const candidates = overlays.filter((overlay) => contains(path, overlay.from_seq) && contains(path, overlay.to_seq));
-  for (const overlay of candidates.toSorted((a, b) => span(b) - span(a) || b.seq - a.seq)) {
+  for (const overlay of candidates.toSorted((a, b) => b.messages - a.messages || b.seq - a.seq)) {
     if (chosen.every((other) => overlay.to_seq < other.from_seq || overlay.from_seq > other.to_seq)) chosen.push(overlay);
   }
   return chosen.toSorted((a, b) => a.from_seq - b.from_seq);
