@@ -1,0 +1,39 @@
+/** An OpenAI-compatible server whose answers a test scripts: the model of the compactor over real HTTP. */
+import { createServer } from "node:http";
+
+export type Scripted =
+  | { readonly kind: "status"; readonly status: number }
+  | { readonly kind: "text"; readonly text: string; readonly finish?: "stop" | "length" | "content_filter" };
+
+export const GOOD_SUMMARY = ["Topic", "Key Points", "Current State", "Open Items", "Facts"].map((name) => `## ${name}\nIt was discussed.`).join("\n\n");
+
+/** Answers in the order given; the last one goes on. `prompts` holds what was asked. */
+export async function startModelServer(script: Scripted[]) {
+  const prompts: string[] = [];
+  const server = createServer((request, response) => {
+    let body = "";
+    request.on("data", (chunk: Buffer) => (body += chunk.toString()));
+    request.on("end", () => {
+      prompts.push(body);
+      const next = (script.length > 1 ? script.shift() : script[0]) ?? { kind: "status", status: 500 };
+      response.setHeader("Content-Type", "application/json");
+      if (next.kind === "status") {
+        response.statusCode = next.status;
+        response.end(JSON.stringify({ error: { message: "scripted", type: "scripted" } }));
+        return;
+      }
+      const choice = { index: 0, message: { role: "assistant", content: next.text }, finish_reason: next.finish ?? "stop" };
+      const usage = { prompt_tokens: 900, completion_tokens: 40, total_tokens: 940 };
+      response.end(JSON.stringify({ id: "c", object: "chat.completion", created: 0, model: "scripted", choices: [choice], usage }));
+    });
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no address");
+  return {
+    url: `http://127.0.0.1:${address.port}/v1`,
+    prompts,
+    play: (...answers: Scripted[]) => void script.splice(0, script.length, ...answers),
+    close: () => new Promise<void>((done) => server.close(() => done())),
+  };
+}
