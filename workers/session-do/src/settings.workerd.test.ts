@@ -55,8 +55,11 @@ test("what was never opened refuses everything and stores nothing", async () => 
 
 test("an object does not become another session's", async () => {
   const session = await opened();
-  const other = unopened();
-  await expect(open({ ...session, sessionId: other.sessionId })).rejects.toThrow("another session");
+  const other = { ...session, sessionId: unopened().sessionId };
+  // Inside the object: a rejection that crosses RPC is reported a second time, as unhandled.
+  await runInDurableObject(session.stub, (instance) =>
+    expect(open({ ...other, rpc: () => instance })).rejects.toThrow("another session"),
+  );
 });
 
 describe("patch", () => {
