@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type CompactionPolicy, DEFAULT_COMPACTION_POLICY } from "@sessionplane/shared/compaction-policy";
-import { type PlanItem, planCompaction, shouldCompact } from "./plan.ts";
+import { type CompactionPlan, type PlanItem, planCompaction, shouldCompact } from "./plan.ts";
 
 const message = (seq: number, tokens = 100, callIds: string[] = []): PlanItem => ({
   kind: "message",
@@ -80,6 +80,28 @@ describe("planCompaction", () => {
     expect(planCompaction(chain(20), policy({ pinned: ["m6"] }))).toMatchObject({ fromId: "m7", toId: "m17" });
   });
 
+  test("takes another stretch when the richest is one call and its results that reach into the tail", () => {
+    const items = chain(20);
+    items[6] = message(7, 4_000, ["c"]);
+    items[19] = message(20, 100, ["c"]);
+    expect(planCompaction(items, policy({ pinned: ["m6"], protect_head: 1 }))).toMatchObject({ fromId: "m2", toId: "m5" });
+  });
+
+  test("begins at an earlier overlay that the count of protected messages reaches", () => {
+    const items = [message(1), overlay(2, 20, 200), ...Array.from({ length: 14 }, (_, index) => message(21 + index))];
+    expect(planCompaction(items, policy())).toMatchObject({ fromId: "m2", fromSeq: 2, feeds: ["o2-20"] });
+  });
+
+  test("does not summarise a summary for the sake of a few messages", () => {
+    const items = [
+      ...chain(3),
+      overlay(4, 90, 2_000),
+      message(91),
+      ...Array.from({ length: 3 }, (_, index) => message(92 + index)),
+    ];
+    expect(planCompaction(items, policy(), { force: true })).toEqual({ kind: "skip", reason: "min_gain" });
+  });
+
   test("moves a boundary off a call whose result is further on, whatever the roles", () => {
     const items = chain(20);
     items[16] = message(17, 100, ["c"]);
@@ -88,51 +110,100 @@ describe("planCompaction", () => {
   });
 });
 
+type Row = { tokens: number; call: number | undefined; covers: number };
+
+/** Some rows are overlays: they stand for a few seqs at once. */
+const itemsFrom = (rows: readonly Row[]): PlanItem[] => {
+  let seq = 0;
+  return rows.map(({ tokens, call, covers }) => {
+    const first = seq + 1;
+    seq += covers === 0 ? 1 : covers;
+    return covers === 0 ? message(first, tokens, call === undefined ? [] : [`c${call}`]) : overlay(first, seq, tokens);
+  });
+};
 const anyItems = fc
   .array(
-    fc.record({ tokens: fc.integer({ min: 1, max: 600 }), call: fc.option(fc.integer({ min: 0, max: 8 }), { nil: undefined }) }),
+    fc.record({
+      tokens: fc.integer({ min: 1, max: 600 }),
+      call: fc.option(fc.integer({ min: 0, max: 30 }), { nil: undefined }),
+      covers: fc.oneof({ weight: 12, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.integer({ min: 1, max: 9 }) }),
+    }),
     { maxLength: 60 },
   )
-  .map((rows) => rows.map(({ tokens, call }, index) => message(index + 1, tokens, call === undefined ? [] : [`c${call}`])));
+  .map(itemsFrom);
 const anyPolicy = fc
   .record({
     threshold: fc.integer({ min: 500, max: 5_000 }),
     keep_recent_tokens: fc.integer({ min: 0, max: 400 }),
     protect_head: fc.integer({ min: 0, max: 5 }),
     min_tail: fc.integer({ min: 1, max: 5 }),
+    pinned: fc.array(
+      fc.integer({ min: 1, max: 60 }).map((seq) => `m${seq}`),
+      { maxLength: 3 },
+    ),
   })
   .map(policy);
 
-describe("any plan", () => {
-  const check = (property: (items: PlanItem[], range: PlanItem[], rule: CompactionPolicy, start: number) => boolean) =>
-    fc.assert(
-      fc.property(anyItems, anyPolicy, (items, rule) => {
-        const plan = planCompaction(items, rule);
-        if (plan.kind === "skip") return true;
-        return property(items, items.slice(plan.fromSeq - 1, plan.toSeq), rule, plan.fromSeq - 1);
-      }),
-      { numRuns: 500 },
-    );
+type Planned = {
+  items: PlanItem[];
+  rule: CompactionPolicy;
+  plan: Extract<CompactionPlan, { kind: "compact" }>;
+  start: number;
+  range: PlanItem[];
+};
+const firstSeq = (item: PlanItem): number => (item.kind === "message" ? item.seq : item.fromSeq);
 
+/** Every plan that compacts, with the items that it replaces. */
+const forEveryPlan = (assertion: (planned: Planned) => void): void =>
+  fc.assert(
+    fc.property(anyItems, anyPolicy, (items, rule) => {
+      const plan = planCompaction(items, rule);
+      fc.pre(plan.kind === "compact");
+      if (plan.kind !== "compact") return;
+      const range = items.filter((item) => firstSeq(item) >= plan.fromSeq && firstSeq(item) <= plan.toSeq);
+      assertion({ items, rule, plan, range, start: items.findIndex((item) => range.includes(item)) });
+    }),
+    { numRuns: 400 },
+  );
+
+describe("any plan", () => {
   test("keeps every call with its results", () =>
-    check((items, range) => {
-      const inside = new Set(range.flatMap((item) => (item.kind === "message" ? item.callIds : [])));
-      return items.every(
-        (item) => range.includes(item) || (item.kind === "message" && item.callIds.every((id) => !inside.has(id))),
-      );
+    forEveryPlan(({ items, range }) => {
+      const callIds = (item: PlanItem): readonly string[] => (item.kind === "message" ? item.callIds : []);
+      const inside = new Set(range.flatMap(callIds));
+      const outside = items.filter((item) => !range.includes(item)).flatMap(callIds);
+      expect(outside.filter((id) => inside.has(id))).toEqual([]);
     }));
 
-  test("keeps the head and the tail", () =>
-    check((items, range, rule, start) => start >= rule.protect_head && items.length - (start + range.length) >= rule.min_tail));
+  test("keeps the head, the tail and what is pinned", () =>
+    forEveryPlan(({ items, range, rule, start }) => {
+      const headless = items.slice(0, rule.protect_head).some((item) => item.kind === "overlay");
+      if (!headless) expect(start).toBeGreaterThanOrEqual(rule.protect_head);
+      const tail = items.slice(start + range.length);
+      expect(tail.length).toBeGreaterThanOrEqual(rule.min_tail);
+      expect(range.filter((item) => item.kind === "message" && rule.pinned.includes(item.id))).toEqual([]);
+    }));
 
-  test("has its ends in order and shrinks by the policy's aim", () => check((_items, range) => range.length > 0));
+  test("names the ends of consecutive items, in order, and every overlay between them", () =>
+    forEveryPlan(({ items, range, plan, start }) => {
+      expect(items.slice(start, start + range.length)).toEqual(range);
+      const overlays = range.flatMap((item) => (item.kind === "overlay" ? [item] : []));
+      expect(plan.feeds).toEqual(overlays.map((item) => item.overlayId));
+      expect(plan.tokens).toBe(range.reduce((sum, item) => sum + item.tokens, 0));
+      expect(plan.messages).toBe(plan.toSeq - plan.fromSeq + 1);
+    }));
 
-  test("is a fixed point once its summary stands", () =>
-    check((items, range, rule, start) => {
-      const tokens = range.reduce((sum, item) => sum + item.tokens, 0);
-      const summary = overlay(start + 1, start + range.length, Math.floor(tokens * rule.target_ratio));
+  test("shrinks the history by more than an earlier summary weighs", () =>
+    forEveryPlan(({ range, plan, rule }) => {
+      const summarised = range.reduce((sum, item) => sum + (item.kind === "overlay" ? item.tokens : 0), 0);
+      expect(summarised).toBeLessThan(plan.tokens * (1 - rule.min_gain) + Number.EPSILON * plan.tokens);
+    }));
+
+  test("is a fixed point once its summary stands, even for someone who asks by hand", () =>
+    forEveryPlan(({ items, rule, plan, range, start }) => {
+      fc.pre(rule.pinned.every((id) => !items.some((item) => item.kind === "message" && item.id === id)));
+      const summary = overlay(plan.fromSeq, plan.toSeq, Math.floor(plan.tokens * rule.target_ratio));
       const after = [...items.slice(0, start), summary, ...items.slice(start + range.length)];
-      const next = planCompaction(after, rule, { messagesSinceLast: 0 });
-      return next.kind === "skip";
+      expect(planCompaction(after, rule, { force: true }).kind).toBe("skip");
     }));
 });

@@ -59,17 +59,21 @@ const skip = (reason: SkipReason): CompactionPlan => ({ kind: "skip", reason });
 
 const sumTokens = (items: readonly PlanItem[]): number => items.reduce((sum, item) => sum + item.tokens, 0);
 
+/** Where the head ends. An earlier summary is never part of it: what follows the head begins there. */
+function headEnd(items: readonly PlanItem[], policy: CompactionPolicy): number {
+  const overlay = items.findIndex((item) => item.kind === "overlay");
+  return Math.min(policy.protect_head, overlay === -1 ? items.length : overlay);
+}
+
 /** The first item of the tail that stays: as many as fit `keep_recent_tokens`, at least `min_tail`. */
 function tailStart(items: readonly PlanItem[], policy: CompactionPolicy): number {
-  let start = items.length;
   let kept = 0;
-  for (const [index, item] of [...items.entries()].reverse()) {
-    kept += item.tokens;
-    const required = items.length - index <= policy.min_tail;
-    if (!required && kept > policy.keep_recent_tokens) break;
-    start = index;
+  for (let start = items.length; start > 0; start--) {
+    kept += items[start - 1]?.tokens ?? 0;
+    const required = items.length - start < policy.min_tail;
+    if (!required && kept > policy.keep_recent_tokens) return start;
   }
-  return start;
+  return 0;
 }
 
 /**
@@ -90,22 +94,14 @@ function forbiddenBoundaries(items: readonly PlanItem[]): boolean[] {
   return forbidden;
 }
 
-/** The longest stretch, in tokens, that no pinned message interrupts. */
-function longestBetweenPins(items: readonly PlanItem[], within: Stretch, pinned: ReadonlySet<string>): Stretch {
-  let best: Stretch = { start: within.start, end: within.start };
-  let start = within.start;
-  const consider = (end: number) => {
-    const tokens = sumTokens(items.slice(start, end));
-    if (end > start && tokens > sumTokens(items.slice(best.start, best.end))) best = { start, end };
-  };
-  for (let index = within.start; index < within.end; index++) {
+/** What pinned messages leave of a stretch. */
+function betweenPins(items: readonly PlanItem[], { start, end }: Stretch, pinned: ReadonlySet<string>): Stretch[] {
+  const pins: number[] = [];
+  for (let index = start; index < end; index++) {
     const item = items[index];
-    if (item?.kind !== "message" || !pinned.has(item.id)) continue;
-    consider(index);
-    start = index + 1;
+    if (item?.kind === "message" && pinned.has(item.id)) pins.push(index);
   }
-  consider(within.end);
-  return best;
+  return [...pins, end].map((pin, index) => ({ start: index === 0 ? start : (pins[index - 1] ?? start) + 1, end: pin }));
 }
 
 /** Shrinks a stretch until neither end separates a call from its results. */
@@ -115,6 +111,13 @@ function alignToCalls(stretch: Stretch, forbidden: readonly boolean[]): Stretch 
   while (end > start && forbidden[end]) end -= 1;
   return { start, end };
 }
+
+/** What no summary stands for yet: all that a compaction can gain from. */
+const freshTokens = (items: readonly PlanItem[]): number => sumTokens(items.filter((item) => item.kind === "message"));
+
+/** A range that is mostly an earlier summary costs a model call and saves next to nothing. */
+const gains = (items: readonly PlanItem[], policy: CompactionPolicy): boolean =>
+  freshTokens(items) > sumTokens(items) * policy.min_gain;
 
 function describe(items: readonly PlanItem[]): CompactionPlan {
   const [first] = items;
@@ -132,23 +135,23 @@ function describe(items: readonly PlanItem[]): CompactionPlan {
   };
 }
 
-/** A range that is mostly an earlier summary costs a model call and saves next to nothing. */
-function gains(items: readonly PlanItem[], policy: CompactionPolicy): boolean {
-  const fresh = items.filter((item) => item.kind === "message");
-  return sumTokens(fresh) > sumTokens(items) * policy.min_gain;
-}
-
-/** The range to replace by a summary, or why there is none. `items` is the whole history. */
+/**
+ * The range to replace by a summary, or why there is none. `items` is the whole history. Of the stretches that
+ * pinned messages leave, it is the one with the most tokens that no summary stands for yet; the first of equals.
+ */
 export function planCompaction(items: readonly PlanItem[], policy: CompactionPolicy, options: PlanOptions = {}): CompactionPlan {
   if (!options.force) {
     if (!shouldCompact(sumTokens(items), policy)) return skip("below_threshold");
     if (options.messagesSinceLast !== undefined && options.messagesSinceLast < policy.cooldown_messages) return skip("cooldown");
   }
-  const middle: Stretch = { start: Math.min(policy.protect_head, items.length), end: tailStart(items, policy) };
+  const middle: Stretch = { start: headEnd(items, policy), end: tailStart(items, policy) };
   if (middle.end <= middle.start) return skip("too_short");
-  const between = longestBetweenPins(items, middle, new Set(policy.pinned));
-  const { start, end } = alignToCalls(between, forbiddenBoundaries(items));
-  const range = items.slice(start, end);
-  if (range.every((item) => item.kind === "overlay")) return skip("nothing_to_replace");
-  return gains(range, policy) ? describe(range) : skip("min_gain");
+  const forbidden = forbiddenBoundaries(items);
+  const fresh = betweenPins(items, middle, new Set(policy.pinned))
+    .map((stretch) => alignToCalls(stretch, forbidden))
+    .map(({ start, end }) => items.slice(start, end))
+    .filter((range) => range.some((item) => item.kind === "message"));
+  if (fresh.length === 0) return skip("nothing_to_replace");
+  const [richest] = fresh.filter((range) => gains(range, policy)).toSorted((a, b) => freshTokens(b) - freshTokens(a));
+  return richest === undefined ? skip("min_gain") : describe(richest);
 }
