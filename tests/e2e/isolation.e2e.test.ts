@@ -1,94 +1,192 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { startPlane, text, until } from "../support/harness.ts";
-import { type Owned, type Prepared, describeTenantIsolation, routesOf } from "../support/tenant-isolation.ts";
+import { OPERATOR_SCOPES, TENANT_SCOPES } from "@sessionplane/shared/api-key";
+import { type Call, type Tenant, startPlane, text, until } from "../support/harness.ts";
+import {
+  type Cast,
+  type Kind,
+  type Owned,
+  type Prepared,
+  describeTenantIsolation,
+  routesOf,
+} from "../support/tenant-isolation.ts";
 
 const plane = await startPlane();
 afterAll(() => plane.close());
 
-const tenant = await plane.tenant({ compaction: { threshold: 400, keep_recent_tokens: 50 } });
-const other = await plane.tenant();
-/** A key of the owner that has none of the scopes asked for. */
-const narrow = await plane.operator<{ key: string }>("POST", `/v1/tenants/${tenant.id}/keys`, { name: "narrow", scopes: ["sessions:write-as-server"] });
-const keys = await plane.operator<{ data: { id: string }[] }>("GET", `/v1/tenants/${tenant.id}/keys`);
-const session = await plane.session(tenant, { external_id: "taken", name: "secret plans" });
-const messages = Array.from({ length: 16 }, (_, index) => text(`m${index}`, "user", `The secret word is xylophone, said ${index} times. `.repeat(3)));
-const appended = await tenant.call<{ compaction_job_id: string }>("POST", `/v1/sessions/${session}/messages`, { messages });
-await tenant.call("POST", `/v1/sessions/${session}/usage`, { event: { id: "e", provider: "p", model: "m", usage: { input: 1 } } });
+const POLICY = { compaction: { threshold: 400, keep_recent_tokens: 50 } };
+const MESSAGES = 16;
+type Created = { id: string; key: string };
 
-const owned: Owned = { tenant, session, message: "m0", job: appended.body.compaction_job_id, keyId: keys.body.data[0]?.id ?? "" };
+const keyOf = async (path: string, scopes: readonly string[]): Promise<Created> =>
+  (await plane.operator<Created>("POST", path, { name: "k", scopes })).body;
+
+/** A tenant's session with messages, usage and a job, and a key that may be revoked. `name` keeps ids apart. */
+async function furnish(tenant: Tenant, name: string): Promise<Owned> {
+  const session = await plane.session(tenant, { external_id: `of-${name}`, name: `secret plans of ${name}` });
+  const messages = Array.from({ length: MESSAGES }, (_, index) =>
+    text(`${name}-${index}`, "user", `The secret word is xylophone, said ${index} times. `.repeat(3)),
+  );
+  const { body } = await tenant.call<{ compaction_job_id: string }>("POST", `/v1/sessions/${session}/messages`, { messages });
+  await tenant.call("POST", `/v1/sessions/${session}/usage`, { event: { provider: "p", model: "m", usage: { input: 1 } } });
+  const { id: keyId } = await keyOf(`/v1/tenants/${tenant.id}/keys`, ["sessions:read"]);
+  const ids = { tenant_id: tenant.id, session_id: session, message_id: `${name}-0`, job_id: body.compaction_job_id };
+  return { ...ids, key_id: keyId, external_id: `of-${name}` };
+}
+
+const [owner, other, resident] = [await plane.tenant(POLICY), await plane.tenant(POLICY), await plane.tenant(POLICY)];
+const [owned, others, residents] = [
+  await furnish(owner, "owner"),
+  await furnish(other, "other"),
+  await furnish(resident, "resident"),
+];
+const operatorKeyId = (await keyOf("/v1/operator-keys", ["tenants:read"])).id;
+
+async function makeRevoked(): Promise<Call> {
+  const { id, key } = await keyOf(`/v1/tenants/${owner.id}/keys`, TENANT_SCOPES);
+  await plane.operator("DELETE", `/v1/tenants/${owner.id}/keys/${id}`);
+  return plane.caller(key);
+}
+
+async function keyWithout(kind: Kind, scope: string): Promise<Call> {
+  const [path, all] =
+    kind === "tenant" ? [`/v1/tenants/${owner.id}/keys`, TENANT_SCOPES] : (["/v1/operator-keys", OPERATOR_SCOPES] as const);
+  const scopes = all.filter((one) => one !== scope);
+  expect(scopes).toHaveLength(all.length - 1);
+  return plane.caller((await keyOf(path, scopes)).key);
+}
+
+const cast: Cast = { plane, owner, owned, other, others, resident, residents, revoked: await makeRevoked(), keyWithout };
 
 const S = "/v1/sessions/{session_id}";
 const RANGE = "?start=2026-01-01T00:00:00Z&end=2027-01-01T00:00:00Z";
+const PRICE = { provider: "p", model: "m", class: "input", usd_per_million: "1", effective_from: "2026-01-01T00:00:00Z" };
 const PREPARED: Record<string, Prepared> = {
-  "GET /v1/health": { kind: "public" },
-  "GET /v1/ready": { kind: "public" },
-  "GET /v1/me": { kind: "any" },
-  "POST /v1/tenants": { kind: "operator", body: { name: "x" } },
-  "GET /v1/tenants": { kind: "operator" },
-  "PUT /v1/tenants/by-external-id/{external_id}": { kind: "operator", body: { name: "x" } },
-  "GET /v1/tenants/{tenant_id}": { kind: "operator" },
-  "PATCH /v1/tenants/{tenant_id}": { kind: "operator", body: {} },
-  "POST /v1/tenants/{tenant_id}/keys": { kind: "operator", body: { name: "k", scopes: ["sessions:read"] } },
-  "GET /v1/tenants/{tenant_id}/keys": { kind: "operator" },
-  "DELETE /v1/tenants/{tenant_id}/keys/{key_id}": { kind: "operator" },
-  "POST /v1/operator-keys": { kind: "operator", body: { name: "k", scopes: ["tenants:read"] } },
-  "GET /v1/operator-keys": { kind: "operator" },
-  "DELETE /v1/operator-keys/{key_id}": { kind: "operator" },
-  "POST /v1/sessions": { kind: "tenant", body: {} },
-  "GET /v1/sessions": { kind: "tenant" },
-  "PUT /v1/sessions/by-external-id/{external_id}": { kind: "tenant", body: {} },
-  [`GET ${S}`]: { kind: "tenant" },
-  [`PATCH ${S}`]: { kind: "tenant", body: { name: "taken over" } },
-  [`POST ${S}/end`]: { kind: "tenant" },
-  [`POST ${S}/messages`]: { kind: "tenant", body: { message: text("intruder", "user", "hi") } },
-  [`GET ${S}/messages`]: { kind: "tenant" },
-  [`GET ${S}/messages/{message_id}`]: { kind: "tenant" },
-  [`POST ${S}/usage`]: { kind: "tenant", body: { event: { provider: "p", model: "m", usage: { input: 1 } } } },
-  [`GET ${S}/usage`]: { kind: "tenant" },
-  [`GET ${S}/usage/events`]: { kind: "tenant" },
-  [`POST ${S}/compactions`]: { kind: "tenant", body: {} },
-  [`GET ${S}/compactions`]: { kind: "tenant" },
-  [`GET ${S}/compaction-jobs`]: { kind: "tenant" },
-  [`GET ${S}/compaction-jobs/{job_id}`]: { kind: "tenant" },
-  [`POST ${S}/compaction-jobs/{job_id}/cancel`]: { kind: "tenant" },
-  "GET /v1/compaction-jobs": { kind: "either" },
-  "GET /v1/prices": { kind: "operator" },
-  "POST /v1/prices": { kind: "operator", body: { provider: "p", model: "m", class: "input", usd_per_million: "1", effective_from: "2026-01-01T00:00:00Z" } },
-  "POST /v1/prices/import": { kind: "operator", body: "", headers: { "Content-Type": "application/x-ndjson" } },
-  "GET /v1/prices/resolve": { kind: "either", query: "?provider=p&model=m" },
-  "GET /v1/reports/usage": { kind: "either", query: RANGE },
-  "GET /v1/reports/cost": { kind: "either", query: RANGE },
-  "POST /v1/operations/repair": { kind: "operator", body: { tenant_id: tenant.id, session_id: session } },
+  "GET /v1/health": { open: true },
+  "GET /v1/ready": { open: true },
+  "GET /v1/me": {},
+  "POST /v1/tenants": { body: { name: "x" } },
+  "GET /v1/tenants": {},
+  "PUT /v1/tenants/by-external-id/{external_id}": { body: { name: "x" } },
+  "GET /v1/tenants/{tenant_id}": {},
+  "PATCH /v1/tenants/{tenant_id}": { body: {} },
+  "POST /v1/tenants/{tenant_id}/keys": { body: { name: "k", scopes: ["sessions:read"] } },
+  "GET /v1/tenants/{tenant_id}/keys": {},
+  "DELETE /v1/tenants/{tenant_id}/keys/{key_id}": {},
+  "POST /v1/operator-keys": { body: { name: "k", scopes: ["tenants:read"] } },
+  "GET /v1/operator-keys": {},
+  "DELETE /v1/operator-keys/{key_id}": { values: { key_id: operatorKeyId } },
+  "POST /v1/sessions": { body: {} },
+  "GET /v1/sessions": {},
+  "PUT /v1/sessions/by-external-id/{external_id}": { body: {} },
+  [`GET ${S}`]: {},
+  [`PATCH ${S}`]: { body: { name: "taken over" } },
+  [`POST ${S}/end`]: {},
+  [`POST ${S}/messages`]: { body: { message: text("intruder", "user", "hi") } },
+  [`GET ${S}/messages`]: {},
+  [`GET ${S}/messages/{message_id}`]: {},
+  [`POST ${S}/usage`]: { body: { event: { provider: "p", model: "m", usage: { input: 1 } } } },
+  [`GET ${S}/usage`]: {},
+  [`GET ${S}/usage/events`]: {},
+  [`POST ${S}/compactions`]: { body: {} },
+  [`GET ${S}/compactions`]: {},
+  [`GET ${S}/compaction-jobs`]: {},
+  [`GET ${S}/compaction-jobs/{job_id}`]: {},
+  [`POST ${S}/compaction-jobs/{job_id}/cancel`]: {},
+  "GET /v1/compaction-jobs": {},
+  "GET /v1/prices": {},
+  "POST /v1/prices": { body: PRICE },
+  "POST /v1/prices/import": { body: JSON.stringify(PRICE), headers: { "Content-Type": "application/x-ndjson" } },
+  "GET /v1/prices/resolve": { query: "?provider=p&model=m" },
+  "GET /v1/reports/usage": { query: RANGE },
+  "GET /v1/reports/cost": { query: RANGE },
+  "POST /v1/operations/repair": { body: { tenant_id: resident.id, session_id: residents["session_id"] } },
 };
 
-const reader = { id: tenant.id, key: narrow.body.key, call: plane.caller(narrow.body.key) };
-describeTenantIsolation(await routesOf(plane), PREPARED, () => ({ plane, owned, other, reader }));
+const snapshot = async () => {
+  const reads = ["", "/usage", "/messages?view=raw&limit=100"].map((path) =>
+    owner.call("GET", `/v1/sessions/${owned["session_id"]}${path}`),
+  );
+  const [session, usage, messages] = await Promise.all(reads);
+  return { session: session?.body, usage: usage?.body["usage"], messages: messages?.body };
+};
+await until("the owner's job to end", async () => {
+  const { body } = await owner.call<{ compaction: { open_job_id: string | null } }>("GET", `/v1/sessions/${owned["session_id"]}`);
+  return body.compaction.open_job_id === null;
+});
+const before = await snapshot();
+
+describeTenantIsolation(await routesOf(plane), PREPARED, cast);
 
 describe("across tenants", () => {
   test("no list or report of one shows anything of the other", async () => {
-    await until("the owner's own list", async () => (await tenant.call<{ data: { message_count: number }[] }>("GET", "/v1/sessions")).body.data.some((one) => one.message_count === 16));
-    for (const path of ["/v1/sessions", "/v1/sessions?q=secret", "/v1/sessions?external_id=taken", `/v1/reports/cost${RANGE}&group_by=session`, "/v1/compaction-jobs"]) {
-      const { body } = await other.call<{ data: unknown[] }>("GET", path);
-      expect(body.data).toEqual([]);
-    }
+    const stranger = await plane.tenant();
+    await until("the owner's own list", async () => {
+      const { body } = await owner.call<{ data: { message_count: number }[] }>("GET", "/v1/sessions");
+      return body.data.some((one) => one.message_count === MESSAGES);
+    });
+    const session = owned["session_id"];
+    const lists = [
+      "/v1/sessions",
+      "/v1/sessions?q=secret",
+      "/v1/sessions?external_id=of-owner",
+      `/v1/sessions?parent_session_id=${session}`,
+      `/v1/reports/cost${RANGE}&group_by=session`,
+      `/v1/reports/usage${RANGE}&session_id=${session}`,
+      "/v1/compaction-jobs",
+    ];
+    for (const path of lists) expect((await stranger.call("GET", path)).body["data"]).toEqual([]);
   });
 
-  test("a tenant that names another in a filter gets the words for nothing", async () => {
-    const reply = await other.call("GET", `/v1/reports/cost${RANGE}&tenant_id=${tenant.id}`);
-    expect([reply.status, reply.body["code"]]).toEqual([404, "not_found"]);
+  test.each(["/v1/compaction-jobs?", "/v1/prices/resolve?provider=p&model=m&", `/v1/reports/usage${RANGE}&`])(
+    "a tenant that names another in a filter of %s gets the words for nothing",
+    async (path) => {
+      const theirs = await other.call("GET", `${path}tenant_id=${owner.id}`);
+      expect([theirs.status, theirs.body["code"]]).toEqual([404, "not_found"]);
+      const nothing = await other.call("GET", `${path}tenant_id=ten_01m8ngf2z2esgbjasbkqkwx8bx`);
+      expect(nothing.body["detail"]).toBe(theirs.body["detail"]);
+    },
+  );
+
+  test("another tenant's session is no parent, in the words for one that never was", async () => {
+    const create = async (parent: string | undefined) =>
+      (await other.call("POST", "/v1/sessions", { parent_session_id: parent })).body;
+    const theirs = await create(owned["session_id"]);
+    const nothing = await create("ses_01m8ngf31nesgbjawm0yzz5x4h");
+    expect([theirs["code"], theirs["detail"], theirs["errors"]]).toEqual(["invalid", nothing["detail"], nothing["errors"]]);
   });
 
-  test("the owner's session is as it was", async () => {
-    const { body } = await tenant.call("GET", `/v1/sessions/${session}`);
-    expect(body).toMatchObject({ name: "secret plans", status: "active", message_count: 16, revision: 1 });
+  test("another tenant's message is no parent and no leaf", async () => {
+    const path = `/v1/sessions/${others["session_id"]}`;
+    const appended = await other.call("POST", `${path}/messages`, { message: text("x", "user", "x"), parent_id: "owner-0" });
+    expect([appended.status, appended.body["code"]]).toEqual([422, "unknown_parent"]);
+    expect((await other.call("GET", `${path}/messages?leaf_id=owner-0`)).status).toBe(404);
+    const compaction = await other.call("POST", `${path}/compactions`, { leaf_id: "owner-0" });
+    expect([compaction.status, compaction.body["code"]]).toEqual([422, "unknown_leaf"]);
+  });
+
+  test("an external id is a tenant's own", async () => {
+    const { status, body } = await other.call("PUT", "/v1/sessions/by-external-id/of-owner", {});
+    expect(status).toBe(201);
+    expect(body["id"]).not.toBe(owned["session_id"]);
+  });
+
+  test("nothing of the owner has changed", async () => {
+    expect(await snapshot()).toEqual(before);
   });
 
   test("an operator with content:read reads for one tenant, and leaves a trace", async () => {
-    const read = await plane.operator("GET", `/v1/sessions/${session}`, undefined, { "Sessionplane-Tenant": tenant.id });
-    expect(read.status).toBe(200);
-    const write = await plane.operator("PATCH", `/v1/sessions/${session}`, { name: "x" }, { "Sessionplane-Tenant": tenant.id });
+    const path = `/v1/sessions/${owned["session_id"]}`;
+    const as = { "Sessionplane-Tenant": owner.id };
+    expect((await plane.operator("GET", path, undefined, as)).status).toBe(200);
+    const write = await plane.operator("PATCH", path, { name: "x" }, as);
     expect([write.status, write.body["code"]]).toEqual([403, "wrong_key_kind"]);
-    const trace = await plane.catalog<{ target: string }>("SELECT target FROM audit_events WHERE action = 'content.read' AND tenant_id = ?", tenant.id);
-    expect(trace).toEqual([{ target: `/v1/sessions/${session}` }]);
+    const blind = await (await keyWithout("operator", "content:read"))("GET", path, undefined, as);
+    expect([blind.status, blind.body["required_scope"]]).toEqual([403, "content:read"]);
+    expect((await plane.operator("GET", path, undefined, { "Sessionplane-Tenant": other.id })).status).toBe(404);
+    const trace = await plane.catalog(
+      "SELECT target FROM audit_events WHERE action = 'content.read' AND tenant_id = ?",
+      owner.id,
+    );
+    expect(trace).toEqual([{ target: path }]);
   });
 });
