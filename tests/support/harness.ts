@@ -8,15 +8,20 @@ const configOf = (worker: string): string => join(ROOT, "workers", worker, "wran
 const POLL_MS = 50;
 
 export type Reply<T = Record<string, unknown>> = { readonly status: number; readonly body: T; readonly headers: Headers };
-export type Call = <T = Record<string, unknown>>(method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Reply<T>>;
+export type Call = <T = Record<string, unknown>>(
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Record<string, string>,
+) => Promise<Reply<T>>;
 export type Tenant = { readonly id: string; readonly key: string; readonly call: Call };
 
 export const ALL_SCOPES = ["sessions:read", "sessions:write", "sessions:write-as-server", "usage:read", "usage:write"];
 
 /** What tests reach of a session's object beyond its contract. */
-type FaultyObject = { armFault(point: string): Promise<void> };
-type SessionDoEnv = { SESSION: { getByName(name: string): FaultyObject }; CATALOG_EVENTS: { send(message: unknown): Promise<unknown> } };
-type ApiEnv = { CATALOG: { prepare(sql: string): { bind(...values: unknown[]): { all<T>(): Promise<{ results: T[] }> } } } };
+type FaultyObject = Rpc.DurableObjectBranded & { armFault(point: string): Promise<void> };
+type SessionDoEnv = { SESSION: DurableObjectNamespace<FaultyObject>; CATALOG_EVENTS: Queue; COMPACTION_JOBS: Queue };
+type ApiEnv = { CATALOG: D1Database };
 
 export type Plane = Awaited<ReturnType<typeof startPlane>>;
 
@@ -92,6 +97,10 @@ export async function startPlane(options: { readonly compactor?: Record<string, 
       await (await sessionDo.getEnv()).CATALOG_EVENTS.send(message);
     },
 
+    async sendWakeUp(message: unknown): Promise<void> {
+      await (await sessionDo.getEnv()).COMPACTION_JOBS.send(message);
+    },
+
     async catalog<T>(sql: string, ...values: unknown[]): Promise<T[]> {
       const { CATALOG } = await api.getEnv();
       return (
@@ -103,7 +112,13 @@ export async function startPlane(options: { readonly compactor?: Record<string, 
 
     async addPrices(provider: string, model: string, prices: Record<string, string>): Promise<void> {
       for (const [name, usd] of Object.entries(prices)) {
-        await operator("POST", "/v1/prices", { provider, model, class: name, usd_per_million: usd, effective_from: "2020-01-01T00:00:00.000Z" });
+        await operator("POST", "/v1/prices", {
+          provider,
+          model,
+          class: name,
+          usd_per_million: usd,
+          effective_from: "2020-01-01T00:00:00.000Z",
+        });
       }
     },
   };
@@ -111,7 +126,7 @@ export async function startPlane(options: { readonly compactor?: Record<string, 
 
 /** The value once it is there: asks again until `find` gives one, or fails with what was waited for. */
 export async function until<T>(what: string, find: () => Promise<T | null | undefined | false>, timeoutMs = 30_000): Promise<T> {
-  for (const deadline = Date.now() + timeoutMs; ; ) {
+  for (const deadline = Date.now() + timeoutMs; ;) {
     const found = await find();
     if (found !== null && found !== undefined && found !== false) return found;
     if (Date.now() > deadline) throw new Error(`waited ${timeoutMs} ms for ${what}`);
@@ -119,4 +134,8 @@ export async function until<T>(what: string, find: () => Promise<T | null | unde
   }
 }
 
-export const text = (id: string, role: "user" | "assistant", content: string) => ({ id, role, parts: [{ type: "text", text: content }] });
+export const text = (id: string, role: "user" | "assistant", content: string) => ({
+  id,
+  role,
+  parts: [{ type: "text", text: content }],
+});
