@@ -158,7 +158,8 @@ function endStale(store: SessionStore, job: JobRow, now: number): JobRow {
   const error = JSON.stringify({ code: "range_changed", detail: "the range changed while it was summarised" });
   const ended = store.jobs.write({ ...job, state: "stale", lease_until: null, error }, now);
   const policy = policyOf(job);
-  const { plan } = planFor(store, job.leaf_seq, policy, job.trigger === "manual");
+  // The cooldown counts from a compaction; this one has compacted nothing.
+  const { plan } = planFor(store, job.leaf_seq, { ...policy, cooldown_messages: 0 }, job.trigger === "manual");
   if (plan.kind === "compact")
     queueJob(store, plan, job.leaf_seq, policy, job.trigger === "manual" ? "manual" : "automatic", now);
   return ended;
