@@ -7,7 +7,7 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { appendFileSync, copyFileSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 
 export const ROOT = resolve(import.meta.dirname, "..");
 export const PLANE_FOLDER = join(ROOT, ".sessionplane");
@@ -80,9 +80,16 @@ export async function freePort(): Promise<number> {
   });
 }
 
+/** One folder after the other: Node's recursive `mkdir` never returns below a folder that takes none (/proc). */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder));
+  mkdirSync(folder);
+}
+
 function checkState(state: string): void {
   try {
-    mkdirSync(state, { recursive: true });
+    makeFolder(state);
     const probe = join(state, ".writable");
     writeFileSync(probe, "x".repeat(64 * 1024));
     rmSync(probe);
@@ -122,12 +129,15 @@ function launch({ port, state, log }: PlaneOptions): ChildProcess {
   const out = openSync(log, "w");
   const args = [wrangler, "dev", ...configs, "--local", "--persist-to", state, "--port", String(port), "--ip", "127.0.0.1"];
   // A process group of its own, so that stopping reaches workerd too.
-  return spawn(process.execPath, [...args, "--inspector-port", "0", "--show-interactive-dev-session=false"], {
+  const child = spawn(process.execPath, [...args, "--inspector-port", "0", "--show-interactive-dev-session=false"], {
     cwd: ROOT,
     detached: true,
     stdio: ["ignore", out, out],
     env: { ...process.env, WRANGLER_SEND_METRICS: "false", CI: "true" },
   });
+  // However this process ends, the plane ends with it.
+  process.once("exit", () => signalGroup(child, "SIGKILL"));
+  return child;
 }
 
 const isAlive = (child: ChildProcess): boolean => child.exitCode === null && child.signalCode === null;

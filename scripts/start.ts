@@ -51,30 +51,30 @@ Ctrl-C stops it; its data stays in ${state}
 `);
 }
 
-/** Ends when asked to, when the plane dies, or when whoever started us is gone. */
-function superviseUntilEnd(plane: Plane): void {
-  let stopping = false;
-  const stop = async (code: number, why?: string) => {
-    if (stopping) return;
-    stopping = true;
-    if (why !== undefined) process.stderr.write(`\nsessionplane: ${why}\n`);
-    await plane.stop();
-    rmSync(DEV_FILE, { force: true });
-    process.exit(code);
-  };
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => void stop(0));
-  plane.process.on("exit", () => void stop(1, `the plane has stopped by itself; ${log} says why.`));
-  const parent = process.ppid;
-  setInterval(() => {
-    if (process.ppid !== parent) void stop(0);
-  }, 500);
+let plane: Plane | undefined;
+let stopping = false;
+
+/** Ends the plane if it runs already; one that is still starting dies with this process. */
+async function stop(code: number, why?: string): Promise<void> {
+  if (stopping) return;
+  stopping = true;
+  if (why !== undefined) process.stderr.write(`\nsessionplane: ${why}\n`);
+  await plane?.stop();
+  rmSync(DEV_FILE, { force: true });
+  process.exit(code);
 }
 
-mkdirSync(PLANE_FOLDER, { recursive: true });
-const log = join(PLANE_FOLDER, `wrangler-${port}.log`);
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => void stop(0));
+const parent = process.ppid;
+setInterval(() => {
+  if (process.ppid !== parent) void stop(0);
+}, 500);
+
 try {
-  const plane = await startPlane({ port, state, log, onStep: step });
-  superviseUntilEnd(plane);
+  mkdirSync(PLANE_FOLDER, { recursive: true });
+  const log = join(PLANE_FOLDER, `wrangler-${port}.log`);
+  plane = await startPlane({ port, state, log, onStep: step });
+  plane.process.on("exit", () => void stop(1, `the plane has stopped by itself; ${log} says why.`));
   await fillPriceBook(plane);
   announce(plane);
 } catch (error) {

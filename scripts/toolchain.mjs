@@ -133,4 +133,9 @@ if (script !== "pnpm") installPackages(node, pnpm, env);
 const entry = script === "pnpm" ? [pnpm] : [join(root, script)];
 const child = spawn(node, ["--disable-warning=ExperimentalWarning", ...entry, ...args], { cwd: root, env, stdio: "inherit" });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+// npm dies of a signal without handing it on, or is killed: whoever started us is then another process.
+const parent = process.ppid;
+setInterval(() => {
+  if (process.ppid !== parent) child.kill("SIGTERM");
+}, 500).unref();
 child.on("exit", (code, signal) => process.exit(signal ? 128 + (signal === "SIGINT" ? 2 : 15) : (code ?? 1)));
