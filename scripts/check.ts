@@ -18,7 +18,7 @@ readOptions(HELP, {});
 copyAssets();
 
 const bin = (name: string): string => join(ROOT, "node_modules/.bin", name);
-const PROJECTS = [".", "packages/shared", "packages/engine", ...WORKERS.map((worker) => `workers/${worker}`)];
+const PROJECTS = [".", "bench", "packages/shared", "packages/engine", ...WORKERS.map((worker) => `workers/${worker}`)];
 
 const migrations: Step = {
   name: "migrations only add, and tables are strict",

@@ -35,8 +35,8 @@ export async function provisionTenant(
   url: string,
   name: string,
   settings: object,
-): Promise<{ id: string; call: Call }> {
+): Promise<{ id: string; key: string; call: Call }> {
   const { id } = await operator<{ id: string }>("POST", "/v1/tenants", { name, settings });
   const { key } = await operator<{ key: string }>("POST", `/v1/tenants/${id}/keys`, { name: "app", scopes: SCOPES });
-  return { id, call: caller(url, key) };
+  return { id, key, call: caller(url, key) };
 }
