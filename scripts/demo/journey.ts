@@ -16,7 +16,7 @@ export const journey = tell("journey-lisbon", "traveller-77", [
       back: `2026-05-15T${String(9 + (index % 10)).padStart(2, "0")}:05`,
       carrier: ["TP", "OS", "LH", "FR"][index % 4],
       stops: index % 3,
-      price: { amount: `${(318.4 + index * 27.15).toFixed(2)}`, currency: "EUR" },
+      price: { amount: (318.4 + index * 27.15).toFixed(2), currency: "EUR" },
       bag_included: index % 4 !== 3,
     })),
     concludes:
