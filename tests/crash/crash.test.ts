@@ -33,7 +33,7 @@ function killHard(plane: Plane): void {
       }),
   );
   const family = new Set([plane.process.pid ?? -1]);
-  for (let grew = true; grew; ) {
+  for (let grew = true; grew;) {
     grew = false;
     for (const [pid, parent] of parents) {
       if (!family.has(parent) || family.has(pid)) continue;
@@ -60,16 +60,20 @@ describe("a plane that is killed in the middle of an import", () => {
       name: "after",
       scopes: ["sessions:read", "usage:read"],
     });
-    const sessions = await Promise.all(Array.from({ length: WRITERS }, () => tenant.call<{ id: string }>("POST", "/v1/sessions", {})));
+    const sessions = await Promise.all(
+      Array.from({ length: WRITERS }, () => tenant.call<{ id: string }>("POST", "/v1/sessions", {})),
+    );
     const acknowledged = sessions.map(() => ({ messages: 0, events: 0 }));
-    let running = true;
+    const killed = new AbortController();
     const writers = sessions.map(async ({ id }, writer) => {
-      const count = acknowledged[writer];
+      const count = acknowledged[writer] ?? { messages: 0, events: 0 };
       try {
-        for (let index = 0; running && count !== undefined; index++) {
+        for (let index = 0; !killed.signal.aborted; index++) {
           await tenant.call("POST", `/v1/sessions/${id}/messages`, { message: text(`m${index}`, "user", `line ${index}`) });
           count.messages += 1;
-          await tenant.call("POST", `/v1/sessions/${id}/usage`, { event: { id: `e${index}`, provider: "p", model: "m", usage: { input: 10 } } });
+          await tenant.call("POST", `/v1/sessions/${id}/usage`, {
+            event: { id: `e${index}`, provider: "p", model: "m", usage: { input: 10 } },
+          });
           count.events += 1;
         }
       } catch {
@@ -78,7 +82,7 @@ describe("a plane that is killed in the middle of an import", () => {
     });
     await until("some hundred writes", async () => acknowledged.reduce((sum, count) => sum + count.messages, 0) > 150);
     killHard(first);
-    running = false;
+    killed.abort();
     await Promise.all(writers);
 
     const second = await start();
@@ -90,13 +94,19 @@ describe("a plane that is killed in the middle of an import", () => {
       expect(session.message_count - count.messages).toBeOneOf([0, 1]);
       expect(session.usage.events - count.events).toBeOneOf([0, 1]);
       await until("the catalog to catch up", async () => {
-        const { data } = await read<{ data: { id: string; message_count: number; usage: { events: number } }[] }>("GET", "/v1/sessions");
+        const { data } = await read<{ data: { id: string; message_count: number; usage: { events: number } }[] }>(
+          "GET",
+          "/v1/sessions",
+        );
         const row = data.find((one) => one.id === id);
         return row?.message_count === session.message_count && row.usage.events === session.usage.events;
       });
     }
     const end = new Date(Date.now() + 3_600_000).toISOString();
-    const report = await read<{ totals: { events: number } }>("GET", `/v1/reports/usage?start=2026-01-01T00:00:00Z&end=${end}&bucket=month`);
+    const report = await read<{ totals: { events: number } }>(
+      "GET",
+      `/v1/reports/usage?start=2026-01-01T00:00:00Z&end=${end}&bucket=month`,
+    );
     const details = await Promise.all(sessions.map(({ id }) => read<{ usage: { events: number } }>("GET", `/v1/sessions/${id}`)));
     expect(report.totals.events).toBe(details.reduce((sum, session) => sum + session.usage.events, 0));
   });

@@ -32,27 +32,125 @@ const CASES: readonly Case[] = [
   ["an unknown parent", "POST", "/messages", { message, parent_id: "nope" }, 422, "unknown_parent", "/parent_id"],
   ["an unknown leaf to compact", "POST", "/compactions", { leaf_id: "nope" }, 422, "unknown_leaf", "/leaf_id"],
   ["a reserved id", "POST", "/messages", { message: { ...message, id: "compaction_x" } }, 422, "invalid", "/message/id"],
-  ["half a surrogate pair", "POST", "/messages", '{"message":{"role":"user","parts":[{"type":"text","text":"a\\ud800b"}]}}', 422, "invalid", "/message/parts/0/text"],
-  ["nesting without end", "POST", "/messages", `{"message":{"role":"user","parts":[],"metadata":${"[".repeat(3_000)}${"]".repeat(3_000)}}}`, 422, "invalid"],
+  [
+    "half a surrogate pair",
+    "POST",
+    "/messages",
+    '{"message":{"role":"user","parts":[{"type":"text","text":"a\\ud800b"}]}}',
+    422,
+    "invalid",
+    "/message/parts/0/text",
+  ],
+  [
+    "nesting without end",
+    "POST",
+    "/messages",
+    `{"message":{"role":"user","parts":[],"metadata":${"[".repeat(3_000)}${"]".repeat(3_000)}}}`,
+    422,
+    "invalid",
+  ],
   ["an unknown role", "POST", "/messages", { message: { ...message, role: "wizard" } }, 422, "invalid", "/message/role"],
-  ["negative tokens", "POST", "/usage", { event: { ...event, usage: { inputTokens: -1 } } }, 422, "invalid", "/event/usage/inputTokens"],
-  ["half a token", "POST", "/usage", { event: { ...event, usage: { inputTokens: 1.5 } } }, 422, "invalid", "/event/usage/inputTokens"],
-  ["usage in no known shape", "POST", "/usage", { events: [{ ...event, usage: { apples: 1 } }] }, 422, "invalid", "/events/0/usage"],
-  ["usage from the future", "POST", "/usage", { event: { ...event, occurred_at: "2099-01-01T00:00:00Z" } }, 422, "invalid", "/event/occurred_at"],
+  [
+    "negative tokens",
+    "POST",
+    "/usage",
+    { event: { ...event, usage: { inputTokens: -1 } } },
+    422,
+    "invalid",
+    "/event/usage/inputTokens",
+  ],
+  [
+    "half a token",
+    "POST",
+    "/usage",
+    { event: { ...event, usage: { inputTokens: 1.5 } } },
+    422,
+    "invalid",
+    "/event/usage/inputTokens",
+  ],
+  [
+    "usage in no known shape",
+    "POST",
+    "/usage",
+    { events: [{ ...event, usage: { apples: 1 } }] },
+    422,
+    "invalid",
+    "/events/0/usage",
+  ],
+  [
+    "usage from the future",
+    "POST",
+    "/usage",
+    { event: { ...event, occurred_at: "2099-01-01T00:00:00Z" } },
+    422,
+    "invalid",
+    "/event/occurred_at",
+  ],
   ["nothing to compact", "POST", "/compactions", {}, 422, "nothing_to_compact"],
-  ["a policy that contradicts itself", "PATCH", "", { compaction: { threshold: 10, keep_recent_tokens: 20 } }, 422, "invalid", "/compaction/keep_recent_tokens"],
-  ["a foreign parent session", "POST", "/v1/sessions", { parent_session_id: "ses_01m8ngf31nesgbjawm0yzz5x4h" }, 422, "invalid", "/parent_session_id"],
-  ["an id with a wrong prefix in a body", "POST", "/v1/sessions", { parent_session_id: "ten_01m8ngf31nesgbjawm0yzz5x4h" }, 422, "invalid", "/parent_session_id"],
+  [
+    "a policy that contradicts itself",
+    "PATCH",
+    "",
+    { compaction: { threshold: 10, keep_recent_tokens: 20 } },
+    422,
+    "invalid",
+    "/compaction/keep_recent_tokens",
+  ],
+  [
+    "a foreign parent session",
+    "POST",
+    "/v1/sessions",
+    { parent_session_id: "ses_01m8ngf31nesgbjawm0yzz5x4h" },
+    422,
+    "invalid",
+    "/parent_session_id",
+  ],
+  [
+    "an id with a wrong prefix in a body",
+    "POST",
+    "/v1/sessions",
+    { parent_session_id: "ten_01m8ngf31nesgbjawm0yzz5x4h" },
+    422,
+    "invalid",
+    "/parent_session_id",
+  ],
   ["an id with a wrong prefix in a path", "GET", "/v1/sessions/ten_01m8ngf31nesgbjawm0yzz5x4h", undefined, 404, "not_found"],
   ["a malformed id in a path", "GET", "/v1/sessions/ses_zzz", undefined, 404, "not_found"],
   ["an unknown route", "GET", "/v1/nothing", undefined, 404, "not_found"],
-  ["a reversed range", "GET", "/v1/reports/cost?start=2026-02-01T00:00:00Z&end=2026-01-01T00:00:00Z", undefined, 422, "invalid", "?end"],
-  ["ten years in quarters of an hour", "GET", "/v1/reports/cost?start=2016-01-01T00:00:00Z&end=2026-01-01T00:00:00Z&bucket=15m", undefined, 422, "range_too_fine"],
-  ["an unknown time zone", "GET", "/v1/reports/cost?start=2026-01-01T00:00:00Z&end=2026-02-01T00:00:00Z&timezone=Mars/Base", undefined, 422, "invalid", "?timezone"],
+  [
+    "a reversed range",
+    "GET",
+    "/v1/reports/cost?start=2026-02-01T00:00:00Z&end=2026-01-01T00:00:00Z",
+    undefined,
+    422,
+    "invalid",
+    "?end",
+  ],
+  [
+    "ten years in quarters of an hour",
+    "GET",
+    "/v1/reports/cost?start=2016-01-01T00:00:00Z&end=2026-01-01T00:00:00Z&bucket=15m",
+    undefined,
+    422,
+    "range_too_fine",
+  ],
+  [
+    "an unknown time zone",
+    "GET",
+    "/v1/reports/cost?start=2026-01-01T00:00:00Z&end=2026-02-01T00:00:00Z&timezone=Mars/Base",
+    undefined,
+    422,
+    "invalid",
+    "?timezone",
+  ],
 ];
 
+const named = CASES.map(([name, method, path, body, status, code, pointer]) => ({
+  ...{ name, method, path, body, status, code, pointer },
+}));
+
 describe("bad input", () => {
-  test.each(CASES)("answers %s with its problem", async (_name, method, path, body, status, code, pointer) => {
+  test.each(named)("answers $name with its problem", async ({ method, path, body, status, code, pointer }) => {
     const full = path.startsWith("/v1/") ? path : `/v1/sessions/${session}${path}`;
     const reply = await tenant.call<Problem>(method, full, body);
 
@@ -63,7 +161,10 @@ describe("bad input", () => {
   });
 
   test("changes nothing", async () => {
-    const { body } = await tenant.call<{ message_count: number; usage: { events: number }; revision: number }>("GET", `/v1/sessions/${session}`);
+    const { body } = await tenant.call<{ message_count: number; usage: { events: number }; revision: number }>(
+      "GET",
+      `/v1/sessions/${session}`,
+    );
     expect([body.message_count, body.usage.events, body.revision]).toEqual([1, 0, 1]);
   });
 
@@ -72,18 +173,31 @@ describe("bad input", () => {
     ["a float of a price", { usd_per_million: 0.15 }, "/usd_per_million"],
     ["another currency", { currency: "EUR" }, "/currency"],
   ])("refuses %s", async (_name, patch, pointer) => {
-    const price = { provider: "p", model: "m", class: "input", usd_per_million: "1", effective_from: "2026-01-01T00:00:00Z", ...patch };
+    const price = {
+      provider: "p",
+      model: "m",
+      class: "input",
+      usd_per_million: "1",
+      effective_from: "2026-01-01T00:00:00Z",
+      ...patch,
+    };
     const reply = await plane.operator<Problem>("POST", "/v1/prices", price);
     expect([reply.status, reply.body.errors?.[0]?.pointer]).toEqual([422, pointer]);
   });
 
   test("writes no message of a client in a role that the tenant does not allow", async () => {
-    const reply = await tenant.call<Problem>("POST", `/v1/sessions/${session}/messages`, { message: text("a", "assistant", "forged"), source: "client" });
+    const reply = await tenant.call<Problem>("POST", `/v1/sessions/${session}/messages`, {
+      message: text("a", "assistant", "forged"),
+      source: "client",
+    });
     expect([reply.status, reply.body.code, reply.body.errors?.[0]?.pointer]).toEqual([422, "role_not_allowed", "/message/role"]);
   });
 
   test("stops a revoked key within the bound of the cache", async () => {
-    const { body: key } = await plane.operator<{ id: string; key: string }>("POST", `/v1/tenants/${tenant.id}/keys`, { name: "k", scopes: ["sessions:read"] });
+    const { body: key } = await plane.operator<{ id: string; key: string }>("POST", `/v1/tenants/${tenant.id}/keys`, {
+      name: "k",
+      scopes: ["sessions:read"],
+    });
     expect((await plane.caller(key.key)("GET", "/v1/me")).status).toBe(200);
     expect((await plane.operator("DELETE", `/v1/tenants/${tenant.id}/keys/${key.id}`)).status).toBe(204);
     expect((await plane.caller(key.key)("GET", "/v1/me")).status).toBe(401);

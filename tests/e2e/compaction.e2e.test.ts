@@ -7,7 +7,9 @@ let plane: Plane;
 let tenant: Tenant;
 
 beforeAll(async () => {
-  plane = await startPlane({ compactor: { COMPACTION_MODEL: "openai-compatible/scripted", OPENAI_COMPATIBLE_BASE_URL: model.url } });
+  plane = await startPlane({
+    compactor: { COMPACTION_MODEL: "openai-compatible/scripted", OPENAI_COMPATIBLE_BASE_URL: model.url },
+  });
   tenant = await plane.tenant({ compaction: { threshold: 600, keep_recent_tokens: 100, automatic: false } });
   await plane.addPrices("openai-compatible", "scripted", { input: "1", output: "2" });
 });
@@ -17,14 +19,28 @@ afterAll(async () => {
   await model.close();
 });
 
-type Job = { id: string; state: string; attempts: number; error: { code: string } | null; cost: { amount: string } | null; overlay_id: string | null };
+type Job = {
+  id: string;
+  state: string;
+  attempts: number;
+  error: { code: string } | null;
+  cost: { amount: string } | null;
+  overlay_id: string | null;
+};
 const ENDED = ["applied", "stale", "rejected", "failed", "cancelled"];
 
-const line = (index: number) => text(`m${index}`, index % 2 === 0 ? "user" : "assistant", `Item K${index}9 costs $${index}.10. ${"It was talked about for a while. ".repeat(6)}`);
+const line = (index: number) =>
+  text(
+    `m${index}`,
+    index % 2 === 0 ? "user" : "assistant",
+    `Item K${index}9 costs $${index}.10. ${"It was talked about for a while. ".repeat(6)}`,
+  );
 
 async function compact(count = 20): Promise<{ session: string; job: Job }> {
   const session = await plane.session(tenant);
-  await tenant.call("POST", `/v1/sessions/${session}/messages`, { messages: Array.from({ length: count }, (_, index) => line(index)) });
+  await tenant.call("POST", `/v1/sessions/${session}/messages`, {
+    messages: Array.from({ length: count }, (_, index) => line(index)),
+  });
   const { status, body } = await tenant.call<Job>("POST", `/v1/sessions/${session}/compactions`, {});
   expect(status).toBe(202);
   const job = await until(
@@ -38,8 +54,12 @@ async function compact(count = 20): Promise<{ session: string; job: Job }> {
   return { session, job };
 }
 
-const usage = async (session: string) => (await tenant.call<{ usage: { events: number; cost: { amount: string } } }>("GET", `/v1/sessions/${session}/usage`)).body.usage;
-const shown = async (session: string) => (await tenant.call<{ data: { id: string }[] }>("GET", `/v1/sessions/${session}/messages?limit=100`)).body.data.map((message) => message.id);
+const usage = async (session: string) =>
+  (await tenant.call<{ usage: { events: number; cost: { amount: string } } }>("GET", `/v1/sessions/${session}/usage`)).body.usage;
+const shown = async (session: string) =>
+  (await tenant.call<{ data: { id: string }[] }>("GET", `/v1/sessions/${session}/messages?limit=100`)).body.data.map(
+    (message) => message.id,
+  );
 
 describe("a compaction on a model over HTTP", () => {
   test("stores the summary, its missing facts put back, and bills the call", async () => {
@@ -48,7 +68,10 @@ describe("a compaction on a model over HTTP", () => {
 
     expect(job).toMatchObject({ state: "applied", attempts: 1, cost: { amount: "0.000980000" } });
     expect(await usage(session)).toMatchObject({ events: 1, cost: { amount: "0.000980000" } });
-    const { body } = await tenant.call<{ data: { summary: string; retention: { facts: number; kept: number } }[] }>("GET", `/v1/sessions/${session}/compactions`);
+    const { body } = await tenant.call<{ data: { summary: string; retention: { facts: number; kept: number } }[] }>(
+      "GET",
+      `/v1/sessions/${session}/compactions`,
+    );
     expect(body.data[0]?.summary).toContain("K99");
     expect(body.data[0]?.retention.kept).toBe(body.data[0]?.retention.facts);
   });
@@ -93,7 +116,9 @@ describe("a compaction on a model over HTTP", () => {
   test("folds a range that is larger than one call, chunk by chunk", async () => {
     model.play({ kind: "text", text: GOOD_SUMMARY });
     const session = await plane.session(tenant);
-    const messages = Array.from({ length: 30 }, (_, index) => text(`f${index}`, "user", `Chapter ${index}. ${"A long story goes on and on. ".repeat(280)}`));
+    const messages = Array.from({ length: 30 }, (_, index) =>
+      text(`f${index}`, "user", `Chapter ${index}. ${"A long story goes on and on. ".repeat(280)}`),
+    );
     await tenant.call("POST", `/v1/sessions/${session}/messages`, { messages });
     await tenant.call("POST", `/v1/sessions/${session}/compactions`, {});
     await until("the overlay", async () => (await shown(session)).some((id) => id.startsWith("compaction_")), 60_000);
@@ -105,7 +130,9 @@ describe("a compaction on a model over HTTP", () => {
   test("suspends automatic compaction after three failures in a row, until someone asks", async () => {
     model.play({ kind: "status", status: 401 });
     const session = await plane.session(tenant, { compaction: { automatic: true } });
-    const read = async () => (await tenant.call<{ compaction: { state: string; open_job_id: string | null } }>("GET", `/v1/sessions/${session}`)).body.compaction;
+    const read = async () =>
+      (await tenant.call<{ compaction: { state: string; open_job_id: string | null } }>("GET", `/v1/sessions/${session}`)).body
+        .compaction;
     for (let sent = 0; (await read()).state !== "suspended"; sent++) {
       expect(sent).toBeLessThan(60);
       await tenant.call("POST", `/v1/sessions/${session}/messages`, { message: line(sent) });
@@ -123,7 +150,9 @@ describe("a compaction on a model over HTTP", () => {
   test("says that a model is unknown which no provider has", async () => {
     const unknown = await plane.tenant({ compaction: { threshold: 600, keep_recent_tokens: 100, model: "nobody/nothing" } });
     const session = await plane.session(unknown);
-    await unknown.call("POST", `/v1/sessions/${session}/messages`, { messages: Array.from({ length: 20 }, (_, index) => line(index)) });
+    await unknown.call("POST", `/v1/sessions/${session}/messages`, {
+      messages: Array.from({ length: 20 }, (_, index) => line(index)),
+    });
     const job = await until("the job to fail", async () => {
       const { body } = await unknown.call<{ data: Job[] }>("GET", `/v1/sessions/${session}/compaction-jobs`);
       return body.data.find((one) => one.state === "failed");
@@ -134,7 +163,9 @@ describe("a compaction on a model over HTTP", () => {
   test("ends a cancelled job for good", async () => {
     model.play({ kind: "status", status: 500 });
     const session = await plane.session(tenant);
-    await tenant.call("POST", `/v1/sessions/${session}/messages`, { messages: Array.from({ length: 20 }, (_, index) => line(index)) });
+    await tenant.call("POST", `/v1/sessions/${session}/messages`, {
+      messages: Array.from({ length: 20 }, (_, index) => line(index)),
+    });
     const { body: job } = await tenant.call<Job>("POST", `/v1/sessions/${session}/compactions`, {});
     const cancelled = await tenant.call<Job>("POST", `/v1/sessions/${session}/compaction-jobs/${job.id}/cancel`);
     expect([cancelled.status, cancelled.body.state]).toEqual([200, "cancelled"]);

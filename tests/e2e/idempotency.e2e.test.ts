@@ -28,7 +28,9 @@ describe("Idempotency-Key", () => {
   });
 
   test("makes one tenant of many equal requests at once", async () => {
-    const replies = await Promise.all(Array.from({ length: 6 }, () => plane.operator("POST", "/v1/tenants", { name: "t" }, keyed("k3"))));
+    const replies = await Promise.all(
+      Array.from({ length: 6 }, () => plane.operator("POST", "/v1/tenants", { name: "t" }, keyed("k3"))),
+    );
     const made = replies.filter((reply) => reply.status === 201);
     expect(new Set(made.map((reply) => reply.body["id"])).size).toBe(1);
     expect(replies.every((reply) => reply.status === 201 || reply.body["code"] === "idempotency_in_progress")).toBe(true);
@@ -37,7 +39,13 @@ describe("Idempotency-Key", () => {
   test("gives a repeated append the ids that it made", async () => {
     const session = await plane.session(tenant);
     const body = { messages: [{ role: "user", parts: [{ type: "text", text: "no id of mine" }] }] };
-    const send = () => tenant.call<{ results: { id: string; inserted: boolean }[] }>("POST", `/v1/sessions/${session}/messages`, body, keyed("k4"));
+    const send = () =>
+      tenant.call<{ results: { id: string; inserted: boolean }[] }>(
+        "POST",
+        `/v1/sessions/${session}/messages`,
+        body,
+        keyed("k4"),
+      );
     const [first, second] = [await send(), await send()];
     expect(second.status).toBe(201);
     expect(second.body.results).toEqual(first.body.results);
@@ -56,7 +64,8 @@ describe("Idempotency-Key", () => {
   });
 
   test("never replays a secret", async () => {
-    const make = () => plane.operator(`POST`, `/v1/tenants/${tenant.id}/keys`, { name: "s", scopes: ["sessions:read"] }, keyed("k6"));
+    const make = () =>
+      plane.operator(`POST`, `/v1/tenants/${tenant.id}/keys`, { name: "s", scopes: ["sessions:read"] }, keyed("k6"));
     const [first, second] = [await make(), await make()];
     expect([second.status, second.body["code"], second.body["key_id"]]).toEqual([409, "secret_not_replayable", first.body["id"]]);
     expect(JSON.stringify(second.body)).not.toContain(String(first.body["key"]));

@@ -13,7 +13,13 @@ beforeAll(async () => {
 afterAll(() => plane.close());
 
 type Job = { id: string; state: string; overlay_id: string; from_id: string; to_id: string };
-type History = { data: { id: string }[]; meta: { parent_id: string | null }[]; has_more: boolean; next_cursor: string | null; leaf_id: string };
+type History = {
+  data: { id: string }[];
+  meta: { parent_id: string | null }[];
+  has_more: boolean;
+  next_cursor: string | null;
+  leaf_id: string;
+};
 
 const history = async (session: string, query = "?limit=100"): Promise<History> =>
   (await tenant.call<History>("GET", `/v1/sessions/${session}/messages${query}`)).body;
@@ -25,7 +31,9 @@ describe("the main job", () => {
     const message = text("m1", "user", "hi");
 
     const first = await tenant.call<{ results: { inserted: boolean }[] }>("POST", path, { message });
-    const second = await tenant.call<{ results: { inserted: boolean }[] }>("POST", path, { message: text("m1", "user", "other") });
+    const second = await tenant.call<{ results: { inserted: boolean }[] }>("POST", path, {
+      message: text("m1", "user", "other"),
+    });
 
     expect([first.status, first.body.results[0]?.inserted]).toEqual([201, true]);
     expect([second.status, second.body.results[0]?.inserted]).toEqual([200, false]);
@@ -49,7 +57,10 @@ describe("the main job", () => {
 
     const end = new Date(Date.now() + 60_000).toISOString();
     const path = `/v1/reports/cost?start=2026-01-01T00:00:00Z&end=${end}&bucket=month&group_by=session&session_id=${session}`;
-    const row = await until("the report to show the cost", async () => (await tenant.call<{ data: object[] }>("GET", path)).body.data[0]);
+    const row = await until(
+      "the report to show the cost",
+      async () => (await tenant.call<{ data: object[] }>("GET", path)).body.data[0],
+    );
     expect(row).toMatchObject({ session_id: session, events: 1, cost, unpriced_events: 0 });
   });
 
@@ -65,7 +76,11 @@ describe("the main job", () => {
   test("compacts a long session in the background and keeps the originals", async () => {
     const session = await plane.session(tenant);
     const messages = Array.from({ length: 24 }, (_, index) =>
-      text(`m${index}`, index % 2 === 0 ? "user" : "assistant", `Order A${index}7 costs $${index}.25. ${"We went through the details of it once more. ".repeat(5)}`),
+      text(
+        `m${index}`,
+        index % 2 === 0 ? "user" : "assistant",
+        `Order A${index}7 costs $${index}.25. ${"We went through the details of it once more. ".repeat(5)}`,
+      ),
     );
     await tenant.call("POST", `/v1/sessions/${session}/messages`, { messages });
 
@@ -107,7 +122,7 @@ describe("the main job", () => {
 
     for (const order of ["asc", "desc"]) {
       const seen: string[] = [];
-      for (let cursor: string | null = ""; cursor !== null; ) {
+      for (let cursor: string | null = ""; cursor !== null;) {
         const page: History = await history(session, `?limit=100&order=${order}${cursor === "" ? "" : `&cursor=${cursor}`}`);
         seen.push(...page.data.map((message) => message.id));
         cursor = page.next_cursor;
@@ -115,13 +130,22 @@ describe("the main job", () => {
       const ids = messages.map((message) => message.id);
       expect(seen).toEqual(order === "asc" ? ids : ids.toReversed());
     }
-    const { body } = await tenant.call<string>("GET", `/v1/sessions/${session}/messages`, undefined, { Accept: "application/x-ndjson" });
-    expect(String(body).trim().split("\n").map((line) => JSON.parse(line))).toEqual(messages);
+    const { body } = await tenant.call<string>("GET", `/v1/sessions/${session}/messages`, undefined, {
+      Accept: "application/x-ndjson",
+    });
+    expect(
+      body
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line)),
+    ).toEqual(messages);
   });
 
   test("returns the longest recent window that fits, the newest message always in it", async () => {
     const session = await plane.session(tenant);
-    await tenant.call("POST", `/v1/sessions/${session}/messages`, { messages: [text("w1", "user", "x".repeat(900)), text("w2", "user", "y"), text("w3", "user", "z")] });
+    await tenant.call("POST", `/v1/sessions/${session}/messages`, {
+      messages: [text("w1", "user", "x".repeat(900)), text("w2", "user", "y"), text("w3", "user", "z")],
+    });
     const window = await history(session, "?max_bytes=200");
     expect(window).toMatchObject({ truncated: true, data: [{ id: "w2" }, { id: "w3" }] });
     expect((await history(session, "?max_bytes=1")).data).toMatchObject([{ id: "w3" }]);
@@ -151,7 +175,10 @@ describe("the main job", () => {
   test("takes no message after its end, and keeps what it has", async () => {
     const session = await plane.session(tenant);
     await tenant.call("POST", `/v1/sessions/${session}/messages`, { message: text("m", "user", "hi") });
-    expect((await tenant.call("POST", `/v1/sessions/${session}/end`, { reason: "done" })).body).toMatchObject({ status: "ended", end_reason: "done" });
+    expect((await tenant.call("POST", `/v1/sessions/${session}/end`, { reason: "done" })).body).toMatchObject({
+      status: "ended",
+      end_reason: "done",
+    });
     const refused = await tenant.call("POST", `/v1/sessions/${session}/messages`, { message: text("n", "user", "hi") });
     expect([refused.status, refused.body["code"]]).toEqual([409, "session_ended"]);
     expect((await history(session)).data).toHaveLength(1);
@@ -162,7 +189,9 @@ describe("the main job", () => {
     const [first, second] = [await put(), await put()];
     expect([first.status, second.status]).toEqual([201, 200]);
     expect(second.body.id).toBe(first.body.id);
-    const both = await Promise.all([1, 2, 3].map(() => plane.operator<{ id: string }>("PUT", "/v1/tenants/by-external-id/ext-1", { name: "n" })));
+    const both = await Promise.all(
+      [1, 2, 3].map(() => plane.operator<{ id: string }>("PUT", "/v1/tenants/by-external-id/ext-1", { name: "n" })),
+    );
     expect(new Set(both.map((reply) => reply.body.id)).size).toBe(1);
   });
 });

@@ -5,7 +5,9 @@ export type Scripted =
   | { readonly kind: "status"; readonly status: number }
   | { readonly kind: "text"; readonly text: string; readonly finish?: "stop" | "length" | "content_filter" };
 
-export const GOOD_SUMMARY = ["Topic", "Key Points", "Current State", "Open Items", "Facts"].map((name) => `## ${name}\nIt was discussed.`).join("\n\n");
+export const GOOD_SUMMARY = ["Topic", "Key Points", "Current State", "Open Items", "Facts"]
+  .map((name) => `## ${name}\nIt was discussed.`)
+  .join("\n\n");
 
 /** Answers in the order given; the last one goes on. `prompts` holds what was asked. */
 export async function startModelServer(script: Scripted[]) {
@@ -24,7 +26,9 @@ export async function startModelServer(script: Scripted[]) {
       }
       const choice = { index: 0, message: { role: "assistant", content: next.text }, finish_reason: next.finish ?? "stop" };
       const usage = { prompt_tokens: 900, completion_tokens: 40, total_tokens: 940 };
-      response.end(JSON.stringify({ id: "c", object: "chat.completion", created: 0, model: "scripted", choices: [choice], usage }));
+      response.end(
+        JSON.stringify({ id: "c", object: "chat.completion", created: 0, model: "scripted", choices: [choice], usage }),
+      );
     });
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
