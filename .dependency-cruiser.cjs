@@ -26,7 +26,7 @@ module.exports = {
       comment: "A cycle has no order to read it in.",
       severity: "error",
       from: {},
-      to: { circular: true, dependencyTypesNot: ["type-only"] },
+      to: { circular: true, viaOnly: { dependencyTypesNot: ["type-only"] } },
     },
     {
       name: "packages-import-no-worker",

@@ -1,8 +1,9 @@
 /** `npm run check`: what clean means. Every check runs; the last line counts them. */
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { brokenRules } from "./house-rules.ts";
 import { checkMigration } from "./migration-rules.ts";
 import { readOptions } from "./options.ts";
 import { ROOT, WORKERS, applyMigrations, copyAssets } from "./plane.ts";
@@ -18,7 +19,24 @@ readOptions(HELP, {});
 copyAssets();
 
 const bin = (name: string): string => join(ROOT, "node_modules/.bin", name);
-const PROJECTS = [".", "bench", "packages/shared", "packages/engine", ...WORKERS.map((worker) => `workers/${worker}`)];
+/** Every tsconfig of the tree, so that a new package can't be forgotten. */
+const PROJECTS = [
+  "tsconfig.json",
+  ...globSync(["bench/tsconfig*.json", "{packages,workers}/*/tsconfig*.json"], { cwd: ROOT }).toSorted(),
+];
+
+const houseRules: Step = {
+  name: "house rules",
+  run: async () => {
+    const listed = spawnSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], { cwd: ROOT, encoding: "utf8" });
+    if (listed.status !== 0) return listed.stderr;
+    const problems = listed.stdout
+      .split("\n")
+      .filter((path) => path !== "" && existsSync(join(ROOT, path)))
+      .flatMap((path) => brokenRules({ path, text: readFileSync(join(ROOT, path), "utf8") }).map((why) => `${path} ${why}`));
+    return problems.length === 0 ? null : problems.join("\n");
+  },
+};
 
 const migrations: Step = {
   name: "migrations only add, and tables are strict",
@@ -99,7 +117,7 @@ const { passed, failed } = await runSteps([
   command("format", bin("oxfmt"), ["-c", ".oxfmtrc.json", "--check", "."]),
   command("lint", bin("oxlint"), ["--type-aware"]),
   ...PROJECTS.map((project) =>
-    command(`types of ${project === "." ? "scripts and tests" : project}`, bin("tsc"), ["-p", project]),
+    command(`types of ${project === "tsconfig.json" ? "scripts and tests" : project}`, bin("tsc"), ["-p", project]),
   ),
   command("import rules", bin("depcruise"), [
     "packages",
@@ -110,6 +128,7 @@ const { passed, failed } = await runSteps([
     "--config",
     ".dependency-cruiser.cjs",
   ]),
+  houseRules,
   command("dead code", bin("knip"), []),
   command("binding types are up to date", process.execPath, [join(ROOT, "scripts/worker-types.ts"), "--check"]),
   migrations,
