@@ -5,7 +5,7 @@
 import { formatInstant } from "@sessionplane/shared/fields";
 import type { MessageMeta } from "@sessionplane/shared/message";
 import type { HistoryItem, HistoryOrder, HistoryView } from "@sessionplane/shared/rpc/session-rpc";
-import type { MessageRow, MessageStore } from "../storage/sqlite/messages.ts";
+import type { MessageRead, MessageStore } from "../storage/sqlite/messages.ts";
 import type { StoredOverlay } from "../storage/sqlite/overlays.ts";
 import { utf8Bytes } from "../storage/sqlite/split-text.ts";
 import type { Range } from "../tree/runs.ts";
@@ -13,7 +13,16 @@ import { type Segment, segments, standing } from "./apply-overlays.ts";
 import { overlayMessage } from "./overlay-message.ts";
 
 /** A message of a history, with the place where a read goes on after it. */
-export type Read = { readonly item: HistoryItem; readonly tokens: number; readonly bytes: number; readonly resumeAfter: number };
+export type Read = {
+  readonly json: string;
+  readonly tokens: number;
+  readonly bytes: number;
+  readonly resumeAfter: number;
+  /** Made when it is asked for: a stream sends content alone. */
+  readonly meta: () => MessageMeta;
+};
+
+export const itemOf = (read: Read): HistoryItem => ({ json: read.json, meta: read.meta() });
 
 export type HistoryPlan = { readonly segments: readonly Segment<StoredOverlay>[]; readonly order: HistoryOrder };
 
@@ -28,7 +37,7 @@ export function planHistory(
   return { segments: order === "asc" ? inOrder : inOrder.reverse(), order };
 }
 
-const metaOf = (row: MessageRow, parentId: string | null): MessageMeta => ({
+const metaOf = (row: MessageRead, parentId: string | null): MessageMeta => ({
   id: row.id,
   parent_id: parentId,
   seq: row.seq,
@@ -40,23 +49,25 @@ const metaOf = (row: MessageRow, parentId: string | null): MessageMeta => ({
 function readOverlay(messages: MessageStore, overlay: StoredOverlay, order: HistoryOrder): Read {
   const message = overlayMessage(overlay);
   const json = JSON.stringify(message);
-  const meta: MessageMeta = {
+  const bytes = utf8Bytes(json);
+  const meta = (): MessageMeta => ({
     id: message.id,
     parent_id: messages.parentOf(overlay.from_seq)?.id ?? null,
     seq: overlay.seq,
     token_estimate: overlay.tokens_after,
-    bytes: utf8Bytes(json),
+    bytes,
     created_at: formatInstant(overlay.created_at),
-  };
+  });
   const resumeAfter = order === "asc" ? overlay.to_seq : overlay.from_seq;
-  return { item: { json, meta }, tokens: overlay.tokens_after, bytes: meta.bytes, resumeAfter };
+  return { json, tokens: overlay.tokens_after, bytes, resumeAfter, meta };
 }
 
-const readRow = (row: MessageRow, parentId: string | null): Read => ({
-  item: { json: row.json, meta: metaOf(row, parentId) },
+const readRow = (row: MessageRead, parentId: string | null): Read => ({
+  json: row.json,
   tokens: row.tokens,
   bytes: row.bytes,
   resumeAfter: row.seq,
+  meta: () => metaOf(row, parentId),
 });
 
 /** The range's messages, each with its parent: the row before it, the last one's or first one's looked up. */
@@ -70,7 +81,7 @@ function* readRange(messages: MessageStore, range: Range, order: HistoryOrder): 
     }
     return;
   }
-  let pending: MessageRow | undefined;
+  let pending: MessageRead | undefined;
   for (const row of messages.scan(range, order)) {
     if (pending !== undefined) yield readRow(pending, row.id);
     pending = row;

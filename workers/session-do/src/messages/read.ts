@@ -3,7 +3,7 @@ import { formatInstant } from "@sessionplane/shared/fields";
 import { type Problem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { HistoryItem, HistoryPage, HistoryQuery, StreamQuery } from "@sessionplane/shared/rpc/session-rpc";
-import { type HistoryPlan, planHistory, readHistory } from "@sessionplane/engine/history/read-history";
+import { type HistoryPlan, itemOf, planHistory, readHistory } from "@sessionplane/engine/history/read-history";
 import { type Limits, take } from "@sessionplane/engine/history/recent-window";
 import type { SessionStore } from "../session-store.ts";
 import { leafId } from "./append.ts";
@@ -36,7 +36,7 @@ function readWindow(store: SessionStore, leaf: number, query: HistoryQuery): { i
     tokens: query.max_tokens ?? Number.MAX_SAFE_INTEGER,
   };
   const { taken, more } = take(reader(store, planOf(store, leaf, { ...query, order: "desc" }), undefined), limits);
-  const items = taken.map((read) => read.item);
+  const items = taken.map(itemOf);
   return { items: query.order === "desc" ? items : items.reverse(), truncated: more };
 }
 
@@ -44,7 +44,7 @@ function readPage(store: SessionStore, leaf: number, query: HistoryQuery): { ite
   const count = Math.min(Math.max(1, query.limit), MAX_PAGE_ROWS);
   const limits: Limits = { count, bytes: MAX_PAGE_BYTES, tokens: Number.MAX_SAFE_INTEGER };
   const { taken, more } = take(reader(store, planOf(store, leaf, query), query.after_seq), limits);
-  return { items: taken.map((read) => read.item), next: more ? (taken.at(-1)?.resumeAfter ?? null) : null };
+  return { items: taken.map(itemOf), next: more ? (taken.at(-1)?.resumeAfter ?? null) : null };
 }
 
 export function readMessages(store: SessionStore, query: HistoryQuery): Result<HistoryPage, Problem> {
@@ -73,7 +73,7 @@ export function streamMessages(store: SessionStore, query: StreamQuery): Result<
     type: "bytes",
     pull(controller: ReadableByteStreamController) {
       const { taken, more } = take(reader(store, plan, after), limits);
-      if (taken.length > 0) controller.enqueue(encoder.encode(taken.map((read) => `${read.item.json}\n`).join("")));
+      if (taken.length > 0) controller.enqueue(encoder.encode(taken.map((read) => `${read.json}\n`).join("")));
       after = taken.at(-1)?.resumeAfter;
       if (!more) {
         controller.close();

@@ -14,7 +14,7 @@ import type { SessionDO } from "../session-do.ts";
 
 export const RULES: TenantRules = { client_roles: ["user"], reserved_metadata_keys: ["verified"], compaction: {} };
 
-const SETTINGS: SessionSettings = {
+export const SETTINGS: SessionSettings = {
   name: "a session",
   external_id: null,
   user_id: null,
