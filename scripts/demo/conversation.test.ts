@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { batches, fromChat, parseConversation, parseConversations } from "./conversation.ts";
+import { estimateMessage } from "@sessionplane/engine/tokens/estimate";
+import { type Conversation, batches, fromChat, parseConversation, parseConversations } from "./conversation.ts";
+import { SETTINGS } from "./run.ts";
 import { demoConversations } from "./stories.ts";
 
 const call = (id: string, name: string, args: string) => ({ id, function: { name, arguments: args } });
@@ -76,10 +78,37 @@ describe("parseConversation", () => {
   });
 });
 
+/** Tokens of the path to the last message; a message without a parent hangs below the one before it. */
+function longestPath(conversation: Conversation): number {
+  const tokens = new Map<string | null, number>([[null, 0]]);
+  let previous: string | null = null;
+  for (const { message, parentId = previous } of conversation.appends) {
+    tokens.set(message.id, (tokens.get(parentId) ?? 0) + estimateMessage(message));
+    previous = message.id;
+  }
+  return Math.max(...tokens.values());
+}
+
 describe("the demo's conversations", () => {
-  test("have tool calls and branches", () => {
-    const appends = demoConversations.flatMap((conversation) => conversation.appends);
-    expect(appends.some((append) => append.message.parts.some((part) => part.type === "dynamic-tool"))).toBe(true);
-    expect(appends.some((append) => append.parentId !== undefined)).toBe(true);
+  const callsTools = ({ appends }: Conversation) =>
+    appends.some(({ message }) => message.parts.some((part) => part.type === "dynamic-tool"));
+
+  test.each(demoConversations)("$name calls tools and is long enough to be compacted", (conversation) => {
+    expect(callsTools(conversation)).toBe(true);
+    expect(longestPath(conversation)).toBeGreaterThan(SETTINGS.compaction.threshold);
+  });
+
+  test.each(demoConversations)("$name hangs every message below one that comes before it", ({ appends }) => {
+    const ids = appends.map(({ message }) => message.id);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const [index, { parentId }] of appends.entries()) {
+      if (parentId !== undefined && parentId !== null) expect(ids.slice(0, index)).toContain(parentId);
+    }
+  });
+
+  test("have branches", () => {
+    expect(
+      demoConversations.filter(({ appends }) => appends.some(({ parentId }) => parentId !== undefined)).length,
+    ).toBeGreaterThan(1);
   });
 });

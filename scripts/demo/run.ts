@@ -7,7 +7,7 @@ import { type Conversation, batches } from "./conversation.ts";
 import { progress } from "./terminal.ts";
 
 /** Small, so that conversations of a few thousand tokens are compacted. */
-const SETTINGS = { compaction: { threshold: 3_000, keep_recent_tokens: 800 } };
+export const SETTINGS = { compaction: { threshold: 3_000, keep_recent_tokens: 800 } };
 const MODELS = [
   { name: "demo-north", provider: "openai", model: "gpt-4o" },
   { name: "demo-south", provider: "anthropic", model: "claude-sonnet-4-5" },

@@ -2,6 +2,7 @@
 import type { Conversation } from "./conversation.ts";
 import { incident } from "./incident.ts";
 import { journey } from "./journey.ts";
+import { support } from "./support.ts";
 import { warehouse } from "./warehouse.ts";
 
-export const demoConversations: readonly Conversation[] = [incident, journey, warehouse];
+export const demoConversations: readonly Conversation[] = [incident, journey, warehouse, support];
