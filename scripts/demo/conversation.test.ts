@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { estimateMessage } from "@sessionplane/engine/tokens/estimate";
 import { type Conversation, batches, fromChat, parseConversation, parseConversations } from "./conversation.ts";
+import { pathTokens } from "./path-tokens.ts";
 import { SETTINGS } from "./run.ts";
 import { demoConversations } from "./stories.ts";
 
@@ -78,16 +78,16 @@ describe("parseConversation", () => {
   });
 });
 
-/** Tokens of the path to the last message; a message without a parent hangs below the one before it. */
-function longestPath(conversation: Conversation): number {
-  const tokens = new Map<string | null, number>([[null, 0]]);
-  let previous: string | null = null;
-  for (const { message, parentId = previous } of conversation.appends) {
-    tokens.set(message.id, (tokens.get(parentId) ?? 0) + estimateMessage(message));
-    previous = message.id;
-  }
-  return Math.max(...tokens.values());
-}
+const longestPath = (conversation: Conversation): number =>
+  Math.max(...pathTokens(conversation).map(({ above, tokens }) => above + tokens));
+
+test("a branch's tokens are those of its own path", () => {
+  const said = (id: string, words: number) => ({ id, role: "user" as const, parts: [text("word ".repeat(words))] });
+  const appends = [{ message: said("a", 10) }, { message: said("b", 500) }, { message: said("c", 10), parentId: "a" }];
+  const [a, b, c] = pathTokens({ name: "n", userId: "u", appends });
+  expect(c?.above).toBe(a?.tokens);
+  expect(b?.above).toBe(a?.tokens);
+});
 
 describe("the demo's conversations", () => {
   const callsTools = ({ appends }: Conversation) =>

@@ -1,9 +1,9 @@
 /** The demo itself: provision, import, report usage, wait for the compactions, tell what became of each session. */
 import type { CompactionJob } from "@sessionplane/shared/compaction-job";
 import type { Session } from "@sessionplane/shared/session";
-import { estimateMessage } from "@sessionplane/engine/tokens/estimate";
 import { type Call, caller, provisionTenant } from "./client.ts";
 import { type Conversation, batches } from "./conversation.ts";
+import { pathTokens } from "./path-tokens.ts";
 import { progress } from "./terminal.ts";
 
 /** Small, so that conversations of a few thousand tokens are compacted. */
@@ -39,13 +39,9 @@ async function importOne(tenant: string, call: Call, conversation: Conversation)
   return { tenant, call, id, conversation };
 }
 
-/** An estimated event for every assistant message: its own tokens out, those of what came before it in. */
+/** An estimated event for every assistant message: its own tokens out, those of the path above it in. */
 function usageOf({ conversation }: Imported, model: (typeof MODELS)[number]): object[] {
-  let context = 0;
-  return conversation.appends.flatMap(({ message }) => {
-    const tokens = estimateMessage(message);
-    const input = context;
-    context += tokens;
+  return pathTokens(conversation).flatMap(({ message, tokens, above }) => {
     if (message.role !== "assistant") return [];
     return [
       {
@@ -54,7 +50,7 @@ function usageOf({ conversation }: Imported, model: (typeof MODELS)[number]): ob
         model: model.model,
         status: "estimated",
         message_id: message.id,
-        usage: { inputTokens: input, outputTokens: tokens },
+        usage: { inputTokens: above, outputTokens: tokens },
       },
     ];
   });
