@@ -3,6 +3,10 @@ import { createServer } from "node:http";
 
 export type Scripted =
   | { readonly kind: "status"; readonly status: number }
+  /** Not JSON, with status 200: a proxy's page. */
+  | { readonly kind: "garbage" }
+  /** Takes the request and says nothing. */
+  | { readonly kind: "silent" }
   | { readonly kind: "text"; readonly text: string; readonly finish?: "stop" | "length" | "content_filter" };
 
 export const GOOD_SUMMARY = ["Topic", "Key Points", "Current State", "Open Items", "Facts"]
@@ -18,6 +22,11 @@ export async function startModelServer(script: Scripted[]) {
     request.on("end", () => {
       prompts.push(body);
       const next = (script.length > 1 ? script.shift() : script[0]) ?? { kind: "status", status: 500 };
+      if (next.kind === "silent") return;
+      if (next.kind === "garbage") {
+        response.end("<html>Welcome</html>");
+        return;
+      }
       response.setHeader("Content-Type", "application/json");
       if (next.kind === "status") {
         response.statusCode = next.status;
@@ -38,6 +47,10 @@ export async function startModelServer(script: Scripted[]) {
     url: `http://127.0.0.1:${address.port}/v1`,
     prompts,
     play: (...answers: Scripted[]) => void script.splice(0, script.length, ...answers),
-    close: () => new Promise<void>((done) => server.close(() => done())),
+    close: () =>
+      new Promise<void>((done) => {
+        server.close(() => done());
+        server.closeAllConnections();
+      }),
   };
 }

@@ -1,6 +1,5 @@
 /** The compactor: a consumer of wake-ups. Never throws: a throw would bring back what is acknowledged. */
-import type { WakeUp } from "@sessionplane/shared/queue/wake-up";
-import { wakeUpSchema } from "@sessionplane/shared/queue/wake-up";
+import { type WakeUp, wakeUpSchema } from "@sessionplane/shared/queue/wake-up";
 import type { CompactorEnv } from "./env.ts";
 import { logError, logInfo } from "./log.ts";
 import { DEFAULT_MODEL, findModel } from "./models.ts";
@@ -10,6 +9,7 @@ import { settle } from "./settle.ts";
 import { callModel } from "./summarise.ts";
 
 const DEAD_QUEUE = "compaction-jobs-dead";
+const DEAD_LETTER_DELAY_SECONDS = 5;
 
 function depsFor(env: CompactorEnv, { tenant_id: tenantId, session_id: sessionId, job_id: jobId }: WakeUp): CompactionDeps {
   const session = () => sessionOf(env.SESSION, tenantId, sessionId);
@@ -20,21 +20,27 @@ function depsFor(env: CompactorEnv, { tenant_id: tenantId, session_id: sessionId
     fail: (fence, failure) => session().failJob(jobId, fence, failure),
     model: (asked) => {
       const id = asked ?? (env.COMPACTION_MODEL || DEFAULT_MODEL);
-      const found = findModel(env, id);
-      return found === null ? null : { id, call: (prompt, maxTokens) => callModel(found, prompt, maxTokens) };
+      const model = findModel(env, id);
+      return { id, call: model === null ? null : (call) => callModel(model, call) };
     },
     price: (events) => env.CATALOG.priceUsage(tenantId, events),
     nonce: () => crypto.randomUUID(),
+    now: () => Date.now(),
+    pause: (ms) => new Promise((done) => setTimeout(done, ms)),
   };
 }
+
+/** Ids alone: a log line never carries what was said. */
+const idsOf = ({ tenant_id, session_id, job_id }: WakeUp) => ({ tenant_id, session_id, job_id });
 
 async function work(env: CompactorEnv, wakeUp: WakeUp): Promise<JobOutcome | undefined> {
   try {
     const outcome = await runJob(depsFor(env, wakeUp));
-    logInfo("job", { job_id: wakeUp.job_id, outcome: outcome.kind, detail: "state" in outcome ? outcome.state : outcome.code });
+    const detail = outcome.kind === "ended" ? outcome.state : outcome.code;
+    logInfo("job", { ...idsOf(wakeUp), outcome: outcome.kind, detail });
     return outcome;
   } catch (error) {
-    logError("job_interrupted", error, { job_id: wakeUp.job_id });
+    logError("job_interrupted", error, idsOf(wakeUp));
     return undefined;
   }
 }
@@ -45,7 +51,7 @@ async function bury(env: CompactorEnv, wakeUp: WakeUp): Promise<boolean> {
     await sessionOf(env.SESSION, wakeUp.tenant_id, wakeUp.session_id).deadLetterJob(wakeUp.job_id);
     return true;
   } catch (error) {
-    logError("dead_letter_failed", error, { job_id: wakeUp.job_id });
+    logError("dead_letter_failed", error, idsOf(wakeUp));
     return false;
   }
 }
@@ -57,7 +63,8 @@ async function handle(env: CompactorEnv, queue: string, message: Message): Promi
     logError("wake_up_refused", parsed.error, { message_id: message.id });
     return message.ack();
   }
-  if (queue === DEAD_QUEUE) return (await bury(env, parsed.data)) ? message.ack() : message.retry({ delaySeconds: 5 });
+  if (queue === DEAD_QUEUE)
+    return (await bury(env, parsed.data)) ? message.ack() : message.retry({ delaySeconds: DEAD_LETTER_DELAY_SECONDS });
   const settlement = settle(await work(env, parsed.data), message.attempts, Math.random());
   return settlement.kind === "ack" ? message.ack() : message.retry({ delaySeconds: settlement.delaySeconds });
 }

@@ -1,58 +1,64 @@
-/** One call of a model, and what its failure means. With `models.ts` the only place that knows the AI SDK. */
+/** One call of a model, and what became of it. With `models.ts` the only place that knows the AI SDK. */
+import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { APICallError, generateText } from "ai";
 import { INSTRUCTIONS } from "@sessionplane/engine/compaction/prompt";
+import { estimateText } from "@sessionplane/engine/tokens/estimate";
 import { type Result, err, ok } from "@sessionplane/shared/result";
-import type { NamedModel } from "./models.ts";
 
-/** Far below the job's lease. */
-const CALL_TIMEOUT_MS = 90_000;
+export type ModelCall = {
+  readonly prompt: string;
+  /** Aimed at. The model that is a program takes it as an option: it does not read what we ask. */
+  readonly targetTokens: number;
+  /** The provider stops here. */
+  readonly maxOutputTokens: number;
+  readonly timeoutMs: number;
+};
 
-export type ModelAnswer = { readonly text: string; readonly finishReason: string; readonly usage: Record<string, unknown> };
+/** As the AI SDK reported it, and as we count it ourselves for a server that reports nothing or nonsense. */
+export type ModelUsage = {
+  readonly reported: Record<string, unknown>;
+  readonly estimated: { readonly input: number; readonly output: number };
+};
 
-/** transient: the same call may succeed later. */
-export type ModelFailure = { readonly kind: "transient" | "permanent"; readonly code: string; readonly detail: string };
+export type ModelAnswer = { readonly text: string; readonly finishReason: string; readonly usage: ModelUsage };
 
-const TRANSIENT_STATUS = new Set([408, 409, 425, 429]);
+/** What happened, not what to do about it: `settle.ts` decides. */
+export type ModelFailure =
+  | { readonly kind: "status"; readonly status: number }
+  | { readonly kind: "unreachable" }
+  | { readonly kind: "timeout" }
+  | { readonly kind: "unreadable"; readonly error: string };
+
+const FIRST_ERROR_STATUS = 400;
 
 /** Never the provider's own words: they may quote the prompt or the key. */
 function failureOf(error: unknown): ModelFailure {
-  if (APICallError.isInstance(error)) {
-    const status = error.statusCode;
-    const transient = status === undefined || status >= 500 || TRANSIENT_STATUS.has(status);
-    return {
-      kind: transient ? "transient" : "permanent",
-      code: status === undefined ? "model_unreachable" : `model_status_${status}`,
-      detail: status === undefined ? "the model's server could not be reached" : `the model's server answered ${status}`,
-    };
-  }
   const name = error instanceof Error ? error.name : "unknown";
-  if (name === "TimeoutError" || name === "AbortError") {
-    return {
-      kind: "transient",
-      code: "model_timeout",
-      detail: `the model did not answer within ${CALL_TIMEOUT_MS / 1000} seconds`,
-    };
-  }
-  return { kind: "transient", code: "model_error", detail: `the model's answer could not be read (${name})` };
+  if (name === "TimeoutError" || name === "AbortError") return { kind: "timeout" };
+  if (!APICallError.isInstance(error)) return { kind: "unreadable", error: name };
+  if (error.statusCode === undefined) return { kind: "unreachable" };
+  return error.statusCode < FIRST_ERROR_STATUS
+    ? { kind: "unreadable", error: name }
+    : { kind: "status", status: error.statusCode };
 }
 
-export async function callModel(
-  { model }: NamedModel,
-  prompt: string,
-  maxOutputTokens: number,
-): Promise<Result<ModelAnswer, ModelFailure>> {
+/** Plain data without undefined: it goes over RPC and into the ledger as it came. */
+const plain = (value: object): Record<string, unknown> => JSON.parse(JSON.stringify(value));
+
+export async function callModel(model: LanguageModelV4, call: ModelCall): Promise<Result<ModelAnswer, ModelFailure>> {
   try {
     const { text, finishReason, usage } = await generateText({
       model,
       instructions: INSTRUCTIONS,
-      prompt,
-      maxOutputTokens,
+      prompt: call.prompt,
+      maxOutputTokens: call.maxOutputTokens,
+      providerOptions: { builtin: { targetTokens: call.targetTokens } },
       // The queue retries, with a delay that does not hold a lease.
       maxRetries: 0,
-      abortSignal: AbortSignal.timeout(CALL_TIMEOUT_MS),
+      abortSignal: AbortSignal.timeout(call.timeoutMs),
     });
-    // Plain data without undefined: it goes over RPC and into the ledger as it came.
-    return ok({ text, finishReason, usage: JSON.parse(JSON.stringify(usage)) as Record<string, unknown> });
+    const estimated = { input: estimateText(INSTRUCTIONS) + estimateText(call.prompt), output: estimateText(text) };
+    return ok({ text, finishReason, usage: { reported: plain(usage), estimated } });
   } catch (error) {
     return err(failureOf(error));
   }

@@ -7,28 +7,58 @@ import { isToolPart } from "./transcript.ts";
 
 const MAX_FACT_LENGTH = 200;
 
+/** The patterns look ahead and back: in text without spaces that takes the square of its length. */
+const MAX_RUN = 240;
+/** Encoded bytes: nobody quotes them. */
+const BLOB = new RegExp(`[\\w+/=.:-]{${MAX_RUN},}`, "g");
+const LONG_RUN = new RegExp(`\\S{${MAX_RUN},}`, "g");
+const RUN_PIECE = new RegExp(`\\S{1,${MAX_RUN}}`, "gu");
+
+const boundRuns = (text: string): string =>
+  text.replace(BLOB, " ").replace(LONG_RUN, (run) => (run.match(RUN_PIECE) ?? []).join("\n"));
+
+const MONTH =
+  "(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\\.?";
+const DAY = "\\d{1,2}(?:st|nd|rd|th)?";
+const UNIT =
+  "(?:kg|g|lbs?|km|m|cm|mm|miles?|GB|MB|KB|TB|GiB|MiB|ms|s|min|h|hours?|minutes?|seconds?|days?|weeks?|months?|years?|tokens?|bags?|passengers?)";
+const NUMBER = "\\d+(?:[.,]\\d+)*";
+
 /** Matched in this order; what one has taken the next does not see. */
 const PATTERNS: readonly RegExp[] = [
-  /\bhttps?:\/\/[^\s<>"'`)\]}]+[^\s<>"'`)\]}.,;:!?]/g,
-  /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g,
-  /["“”]([^"“”\n]{3,120})["“”]/g,
-  /(?<![\w/])(?:~|\.{1,2})?(?:\/[\w.@-]+){2,}\/?/g,
+  // URLs and e-mail addresses.
+  /\bhttps?:\/\/[^\s<>"'`)\]}]*[^\s<>"'`)\]}.,;:!?]/g,
+  /(?<![\w.+-])[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+/g,
+  // Quotations.
+  /["“”„]([^"“”„\n]{3,120})["“”]/g,
+  // Dates, then times of day: 2024-05-15T15:00Z, 5/15/2024, May 15, 2024, 15 May 2024, 2024年5月15日, 3:30 pm.
   /\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:\.\d+)?(?:Z|[+-]\d{2}:?\d{2})?)?\b/g,
-  /\b(?:\d{1,2}(?:st|nd|rd|th)? )?(?:January|February|March|April|May|June|July|August|September|October|November|December)(?: \d{1,2}(?:st|nd|rd|th)?)?(?:,? \d{4})?\b/g,
-  /(?:[$€£¥]\s?\d[\d,]*(?:\.\d+)?|\b\d[\d,]*(?:\.\d+)?\s?(?:USD|EUR|GBP|CZK|JPY)\b)/g,
-  /\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b/gi,
-  // Codes: letters with digits, or words joined by underscores that end in one: ABC123, v2.4.1, user_li_3668.
-  /\b(?=[\w.-]*\d)(?=[\w.-]*[A-Za-z])[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*\b/g,
-  /\b[A-Z]{2,}[A-Z0-9]*(?:[-_][A-Z0-9]+)+\b/g,
+  /\b\d{1,2}[/.]\d{1,2}[/.]\d{4}\b/g,
+  new RegExp(`\\b${DAY} (?:of )?${MONTH}(?:,? \\d{4})?\\b|\\b${MONTH} ${DAY}(?:,? \\d{4})?\\b|\\b${MONTH} \\d{4}\\b`, "g"),
+  /\d{4}年\d{1,2}月(?:\d{1,2}日)?|\d{1,2}月\d{1,2}日/g,
   /\b\d{1,2}:\d{2}(?::\d{2})?(?:\s?[AaPp]\.?[Mm]\b)?/g,
-  /\b\d[\d,]*(?:\.\d+)?\s?(?:%|(?:kg|g|km|m|cm|mm|GB|MB|KB|TB|ms|s|min|h|hours?|minutes?|seconds?|days?|weeks?|months?|years?|tokens?|bags?|passengers?)\b)/g,
-  /\b\d{2,}(?:[.,]\d+)*\b/g,
+  // Paths: /etc/hosts, ./a/b, ~/x/y, src/plan.ts, C:\a\b.txt.
+  /(?<![\w/])(?:(?:~|\.{1,2})\/[\w@-][\w.@-]*(?:\/[\w.@-]+)*|(?:\/[\w.@-]+){2,})(?<!\.)\/?/g,
+  /(?<![\w/@.-])(?:[\w@-]+\/)+[\w.@-]*\.[A-Za-z]\w{0,7}\b/g,
+  /\b[A-Za-z]:\\[\w.\\-]*[\w-]/g,
+  // Amounts: a currency before or after.
+  new RegExp(`[$€£¥₹]\\s?${NUMBER}|\\b${NUMBER}\\s?(?:(?:USD|EUR|GBP|CHF|CZK|JPY|CNY|INR)\\b|[€£¥円元])`, "g"),
+  // Telephone numbers.
+  /\+\d{1,3}[\s-]?(?:\(\d{1,4}\)[\s-]?)?\d{2,4}(?:[\s-]\d{2,4}){1,4}\b/g,
+  // Identifiers: UUIDs; letters with digits, joined or not (HAT123, v2.4.1, user_li_3668); capitals joined (ERROR_CODE).
+  /\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b/gi,
+  /\b(?=[\w.-]{0,60}\d)(?=[\w.-]{0,60}[A-Za-z])[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*\b/g,
+  /\b[A-Z]{2,}[A-Z0-9]*(?:[-_][A-Z0-9]+)+\b/g,
+  /#\d+\b/g,
+  // Numbers: with a unit; otherwise of two digits or more.
+  new RegExp(`\\b${NUMBER}\\s?(?:%|${UNIT}\\b)`, "g"),
+  /\b(?:\d+(?:[.,]\d+)+|\d{2,})\b/g,
 ];
 
 /** Each fact once, in the order of its first mention. */
 export function factsOf(text: string): string[] {
   const found = new Map<string, number>();
-  let rest = text;
+  let rest = boundRuns(text);
   for (const pattern of PATTERNS) {
     rest = rest.replace(pattern, (match: string, ...groups: unknown[]) => {
       const fact = (typeof groups[0] === "string" ? groups[0] : match).trim();
@@ -62,7 +92,12 @@ function parsed(value: unknown): unknown {
 export const factText = (message: Message): string =>
   message.parts
     .flatMap((part) => {
-      if (isToolPart(part)) return [...valuesOf(parsed(part["input"])), ...valuesOf(parsed(part["output"] ?? part["result"]))];
+      if (isToolPart(part)) {
+        return [part["input"], part["output"] ?? part["result"], part["errorText"]].flatMap((value) => [
+          ...valuesOf(parsed(value)),
+        ]);
+      }
+      if (part.type === "source-url") return [...valuesOf(part["url"])];
       return typeof part["text"] === "string" && part.type === "text" ? [part["text"]] : [];
     })
     .join("\n");

@@ -1,6 +1,6 @@
 /**
- * Messages as the text that a summariser reads, in entries that a random nonce sets apart. What is in an
- * entry is data: it can't forge a boundary, since it can't know the nonce. Pure.
+ * Messages as the text that a summariser reads, in entries that a random nonce sets apart, and back. What is
+ * in an entry is data: it can't forge a boundary, since it can't know the nonce, and it has no tags. Pure.
  */
 import type { Message } from "@sessionplane/shared/message";
 
@@ -42,6 +42,7 @@ function toolText(part: Part): string {
 function partText(part: Part): string {
   if (isToolPart(part)) return toolText(part);
   if (part.type === "text" && typeof part["text"] === "string") return part["text"];
+  if (part.type === "source-url") return `[Source: ${asJson(part["url"] ?? part["title"] ?? "unnamed")}]`;
   if (part.type === "file") return `[File: ${asJson(part["filename"] ?? part["mediaType"] ?? "unnamed")}]`;
   return "";
 }
@@ -57,6 +58,12 @@ export const entryOf = (message: Message): Entry => ({
     .join("\n"),
 });
 
+/** Tags and the marks of chat templates mean something to models; in an entry they are only text. */
+const TAG_START = /<(?=[\p{L}/|!?])/gu;
+const ESCAPED = /&(?=(?:amp;)*lt;)/g;
+const escapeTags = (text: string): string => text.replace(ESCAPED, "&amp;").replace(TAG_START, "&lt;");
+const unescapeTags = (text: string): string => text.replaceAll("&lt;", "<").replace(/&amp;(?=(?:amp;)*lt;)/g, "&");
+
 const boundary = (nonce: string, rest: string): string => `--- ${nonce} ${rest}`;
 
 export const opening = (nonce: string): string => boundary(nonce, "BEGIN TRANSCRIPT");
@@ -64,10 +71,14 @@ export const closing = (nonce: string): string => boundary(nonce, "END TRANSCRIP
 
 /** An id is a caller's text: as JSON it stays on its line. */
 const heading = (entry: Entry): string =>
-  entry.kind === "summary" ? "SUMMARY" : `MESSAGE ${entry.role} ${JSON.stringify(entry.id)}`;
+  entry.kind === "summary" ? "SUMMARY" : `MESSAGE ${entry.role} ${escapeTags(JSON.stringify(entry.id))}`;
 
 export const renderTranscript = (entries: readonly Entry[], nonce: string): string =>
-  [opening(nonce), ...entries.map((entry) => `${boundary(nonce, heading(entry))}\n${entry.text}`), closing(nonce)].join("\n");
+  [
+    opening(nonce),
+    ...entries.map((entry) => `${boundary(nonce, heading(entry))}\n${escapeTags(entry.text)}`),
+    closing(nonce),
+  ].join("\n");
 
 const OPENING = /^--- (\S+) BEGIN TRANSCRIPT$/m;
 
@@ -76,19 +87,20 @@ export function parseTranscript(text: string): Entry[] {
   const found = OPENING.exec(text);
   const nonce = found?.[1];
   if (found === null || nonce === undefined) return [];
-  const start = found.index + found[0].length + 1;
-  const body = text.slice(start, text.indexOf(`\n${closing(nonce)}`, start - 1));
-  return `\n${body}`
-    .split(`\n--- ${nonce} `)
+  const start = found.index + found[0].length;
+  const end = text.indexOf(`\n${closing(nonce)}`, start);
+  return text
+    .slice(start, end === -1 ? undefined : end)
+    .split(`\n${boundary(nonce, "")}`)
     .slice(1)
-    .map((piece) => parseEntry(piece));
+    .map(parseEntry);
 }
 
 function parseEntry(piece: string): Entry {
   const end = piece.indexOf("\n");
   const head = end === -1 ? piece : piece.slice(0, end);
-  const text = end === -1 ? "" : piece.slice(end + 1);
-  const message = /^MESSAGE (\S+) (".*")$/.exec(head);
+  const text = end === -1 ? "" : unescapeTags(piece.slice(end + 1));
+  const message = /^MESSAGE (\S+) (".*")$/s.exec(head);
   if (message === null) return { kind: "summary", text };
-  return { kind: "message", role: message[1] ?? "", id: String(JSON.parse(message[2] ?? '""')), text };
+  return { kind: "message", role: message[1] ?? "", id: String(JSON.parse(unescapeTags(message[2] ?? '""'))), text };
 }

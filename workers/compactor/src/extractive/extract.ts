@@ -2,17 +2,28 @@
  * The summary that the built-in model writes: the sections filled from the messages' own sentences, and as
  * many of their literal facts as fit. Pure and deterministic.
  */
-import { factsOf } from "@sessionplane/engine/compaction/facts";
-import type { Entry } from "@sessionplane/engine/compaction/transcript";
+import { takeFitting } from "@sessionplane/engine/compaction/fit";
+import { FACT_SEPARATOR } from "@sessionplane/engine/compaction/retention";
+import { type Entry, cut } from "@sessionplane/engine/compaction/transcript";
 import { estimateText } from "@sessionplane/engine/tokens/estimate";
+import { chooseFacts } from "./choose-facts.ts";
 import { rankSentences, sentencesOf } from "./rank.ts";
 
 /** Shares of the target for the sections that choose; facts take what is left. */
-const KEY_POINTS_SHARE = 0.35;
+const KEY_POINTS_SHARE = 0.3;
 const STATE_SHARE = 0.12;
 const OPEN_SHARE = 0.1;
-const TOPIC_TOKENS = 60;
+const TOPIC_SHARE = 0.1;
+/** Of a section, for what an earlier summary had in it. */
+const CARRIED_SHARE = 0.5;
+const MAX_STATE_SENTENCES = 3;
+/** A topic that is one long sentence is cut: at least so many code points of it are shown. */
+const MIN_TOPIC_CHARACTERS = 60;
+/** Parts are counted apart, and bullets beside them. */
+const ROUNDING_TOKENS = 4;
 const NONE = "None.";
+const TOOLS_CALLED = "Tools called: ";
+const BULLET = "\n- ";
 
 type Sentence = {
   readonly text: string;
@@ -21,26 +32,34 @@ type Sentence = {
   readonly order: number;
   readonly score: number;
 };
-type Earlier = { readonly [section: string]: string };
 
-const SECTION = /^## +(.+?)\s*$/gm;
+/** The sections of earlier summaries, the newest last: one that is missing from it is taken from before. */
+type Earlier = ReadonlyMap<string, string>;
 
-/** The sections of an earlier summary, to be carried on. */
-export function sectionsOf(summary: string): Earlier {
+const SECTION = /^## +(.+?)[ \t]*$/gm;
+
+function sectionsOf(summary: string): [string, string][] {
   const heads = [...summary.matchAll(SECTION)];
-  return Object.fromEntries(
-    heads.map((head, index) => [
-      head[1] ?? "",
-      summary.slice(head.index + head[0].length, heads[index + 1]?.index ?? summary.length).trim(),
-    ]),
-  );
+  return heads.map((head, index) => {
+    const text = summary.slice(head.index + head[0].length, heads[index + 1]?.index).trim();
+    return [head[1] ?? "", text];
+  });
 }
 
-const TOOL_LINE = /^(?:\[Tool: .*\]|Input: .*|Output: .*)$/gm;
+const bulletsIn = (section: string | undefined): string[] =>
+  (section ?? "").split("\n").flatMap((line) => (line.startsWith("- ") ? [line.slice(2)] : []));
+
+const bulleted = (lines: readonly string[]): string => (lines.length === 0 ? NONE : lines.map((line) => `- ${line}`).join("\n"));
+
+/** A sentence as a bullet's text: no heading, on one line. */
+const clean = (text: string): string => text.replace(/^[#\s>*-]+/, "").replace(/\s+/g, " ");
+
+const TOOL_NAME = /^\[Tool: (.+)\]$/gm;
+const TOOL_LINE = /^(?:\[Tool: .*\]|Input: .*|Output: .*|Error: .*)$/gm;
 
 function sentences(entries: readonly Entry[]): Sentence[] {
   const plain = entries.flatMap((entry) =>
-    entry.kind === "message"
+    entry.kind === "message" && entry.role !== "tool"
       ? sentencesOf(entry.text.replace(TOOL_LINE, "")).map((text) => ({ text, role: entry.role, id: entry.id }))
       : [],
   );
@@ -48,95 +67,78 @@ function sentences(entries: readonly Entry[]): Sentence[] {
   return plain.map((sentence, order) => ({ ...sentence, order, score: scores[order] ?? 0 }));
 }
 
-/** Takes from the candidates while they fit. */
-function fit(candidates: readonly string[], tokens: number): string[] {
-  const taken: string[] = [];
-  let used = 0;
-  for (const candidate of candidates) {
-    used += estimateText(candidate) + 2;
-    if (used > tokens) break;
-    taken.push(candidate);
+/** Which tools were called, how often. */
+function toolsLine(entries: readonly Entry[]): string[] {
+  const counts = new Map<string, number>();
+  for (const entry of entries) {
+    if (entry.kind === "summary") continue;
+    for (const [, name = ""] of entry.text.matchAll(TOOL_NAME)) counts.set(name, (counts.get(name) ?? 0) + 1);
   }
-  return taken;
+  const tools = [...counts].map(([name, count]) => (count === 1 ? name : `${name} ×${count}`));
+  return tools.length === 0 ? [] : [`${TOOLS_CALLED}${tools.join(", ")}`];
 }
 
-const bullets = (lines: readonly string[]): string => (lines.length === 0 ? NONE : lines.map((line) => `- ${line}`).join("\n"));
-
-const clean = (text: string): string => text.replace(/^#+\s*/, "").replace(/\s+/g, " ");
-
-/** The best-ranked sentences, in the order in which they were said. */
-function keyPoints(all: readonly Sentence[], earlier: string | undefined, tokens: number): string {
-  const carried = (earlier ?? "").split("\n").flatMap((line) => (line.startsWith("- ") ? [line.slice(2)] : []));
-  const carriedFit = fit(carried, tokens / 2);
-  const left = tokens - estimateText(carriedFit.join("\n"));
-  const ranked = all.toSorted((a, b) => b.score - a.score || a.order - b.order);
-  const unique = ranked.filter((one, index) => ranked.findIndex((other) => other.text === one.text) === index);
-  const lines = new Map(unique.map((one) => [`${one.role}: ${clean(one.text)} [${one.id}]`, one.order]));
-  const chosen = fit([...lines.keys()], left).toSorted((a, b) => (lines.get(a) ?? 0) - (lines.get(b) ?? 0));
-  return bullets([...carriedFit, ...chosen]);
+/** The best-ranked sentences, in the order in which they were said, after what an earlier summary had. */
+function keyPoints(all: readonly Sentence[], tools: readonly string[], earlier: readonly string[], tokens: number): string {
+  const carried = takeFitting(earlier.toReversed(), BULLET, tokens * CARRIED_SHARE).toReversed();
+  const left = tokens - estimateText(carried.join(BULLET));
+  const orders = new Map<string, number>();
+  for (const one of all.toSorted((a, b) => b.score - a.score || a.order - b.order)) {
+    const line = `${one.role}: ${clean(one.text)} [${one.id}]`;
+    if (!orders.has(line)) orders.set(line, one.order);
+  }
+  const chosen = takeFitting([...tools, ...orders.keys()], BULLET, left);
+  return bulleted([...carried, ...chosen.toSorted((a, b) => (orders.get(a) ?? -1) - (orders.get(b) ?? -1))]);
 }
 
 /** The last words of each side. */
 function currentState(all: readonly Sentence[], tokens: number): string {
-  const last = all.toReversed();
-  const lines = ["assistant", "user"].flatMap((role) => {
-    const newest = last.find((sentence) => sentence.role === role);
-    return newest === undefined
-      ? []
-      : last
-          .filter((sentence) => sentence.id === newest.id)
-          .toReversed()
-          .slice(0, 3);
-  });
-  const chosen = lines.toSorted((a, b) => a.order - b.order).map((one) => `${one.role}: ${clean(one.text)}`);
-  return bullets(fit(chosen, tokens));
+  const lastOf = (role: string): Sentence[] => {
+    const newest = all.findLast((sentence) => sentence.role === role);
+    return all.filter((sentence) => sentence.role === role && sentence.id === newest?.id).slice(0, MAX_STATE_SENTENCES);
+  };
+  const newestFirst = [...lastOf("assistant"), ...lastOf("user")].toSorted((a, b) => b.order - a.order);
+  const lines = newestFirst.map((one) => `${one.role}: ${clean(one.text)}`);
+  return bulleted(takeFitting(lines, BULLET, tokens).toReversed());
 }
 
-/** The newest questions of users. */
-function openItems(all: readonly Sentence[], earlier: string | undefined, tokens: number): string {
-  const asked = all
-    .filter((sentence) => sentence.role === "user" && /[?？]\s*$/.test(sentence.text))
-    .map((one) => clean(one.text));
-  const carried = (earlier ?? NONE).split("\n").flatMap((line) => (line.startsWith("- ") ? [line.slice(2)] : []));
-  return bullets(
-    fit([...new Set(asked.toReversed())], tokens)
-      .toReversed()
-      .concat(fit(carried, tokens / 2))
-      .slice(-12),
-  );
+const QUESTION = /[?？]["”']?\s*$/;
+
+/** The newest questions of users, then those that were open before. */
+function openItems(all: readonly Sentence[], earlier: readonly string[], tokens: number): string {
+  const asked = all.filter((one) => one.role === "user" && QUESTION.test(one.text)).map((one) => clean(one.text));
+  const newestFirst = [...new Set([...asked.toReversed(), ...earlier.toReversed()])];
+  return bulleted(takeFitting(newestFirst, BULLET, tokens).toReversed());
 }
 
-/** Newest facts first into the room that is left, shown in the order in which they came. */
-function facts(entries: readonly Entry[], written: string, tokens: number): string {
-  const all = [...new Set(entries.flatMap((entry) => factsOf(entry.text)))].filter((fact) => !written.includes(fact));
-  const kept = new Set<string>();
-  let used = 0;
-  // Shorter ones first among equals would favour noise; the newest are the likeliest to matter.
-  for (const fact of all.toReversed()) {
-    const cost = estimateText(fact) + 1;
-    if (used + cost > tokens) continue;
-    used += cost;
-    kept.add(fact);
-  }
-  const shown = all.filter((fact) => kept.has(fact));
-  return shown.length === 0 ? NONE : `- ${shown.join("; ")}`;
+/** What was asked first: people say what they are about. */
+function topic(all: readonly Sentence[], earlier: string | undefined, tokens: number): string {
+  if (earlier !== undefined && earlier !== NONE) return earlier;
+  const [first] = all.filter((sentence) => sentence.role === "user");
+  const asked = all.filter((sentence) => sentence.id === (first ?? all[0])?.id).map((one) => clean(one.text));
+  return takeFitting(asked, " ", tokens).join(" ") || cut(asked[0] ?? NONE, Math.max(MIN_TOPIC_CHARACTERS, tokens));
 }
 
-/** A summary of at most about `targetTokens`. */
+/** A summary of about `targetTokens`. What the facts leave of it goes to more key points. */
 export function extract(entries: readonly Entry[], targetTokens: number): string {
-  const earlier = Object.assign(
-    {},
-    ...entries.flatMap((entry) => (entry.kind === "summary" ? [sectionsOf(entry.text)] : [])),
-  ) as Earlier;
+  const earlier: Earlier = new Map(entries.flatMap((entry) => (entry.kind === "summary" ? sectionsOf(entry.text) : [])));
   const all = sentences(entries);
-  const firstAsked = all.find((sentence) => sentence.role === "user") ?? all[0];
-  const topic = earlier["Topic"] ?? (firstAsked === undefined ? NONE : (fit([clean(firstAsked.text)], TOPIC_TOKENS)[0] ?? NONE));
-  const written = [
-    `## Topic\n${topic}`,
-    `## Key Points\n${keyPoints(all, earlier["Key Points"], targetTokens * KEY_POINTS_SHARE)}`,
-    `## Current State\n${currentState(all, targetTokens * STATE_SHARE)}`,
-    `## Open Items\n${openItems(all, earlier["Open Items"], targetTokens * OPEN_SHARE)}`,
-  ].join("\n\n");
-  const left = targetTokens - estimateText(written) - 4;
-  return `${written}\n\n## Facts\n${facts(entries, written, left)}`;
+  const tools = toolsLine(entries);
+  const carried = bulletsIn(earlier.get("Key Points")).filter((line) => !line.startsWith(TOOLS_CALLED));
+  const open = bulletsIn(earlier.get("Open Items"));
+  const write = (points: string): string =>
+    [
+      `## Topic\n${topic(all, earlier.get("Topic"), targetTokens * TOPIC_SHARE)}`,
+      `## Key Points\n${points}`,
+      `## Current State\n${currentState(all, targetTokens * STATE_SHARE)}`,
+      `## Open Items\n${openItems(all, open, targetTokens * OPEN_SHARE)}`,
+      "## Facts\n",
+    ].join("\n\n");
+  const points = keyPoints(all, tools, carried, targetTokens * KEY_POINTS_SHARE);
+  const written = write(points);
+  const facts = chooseFacts(entries, written, targetTokens - estimateText(written) - ROUNDING_TOKENS).join(FACT_SEPARATOR);
+  const listed = bulleted(facts === "" ? [] : [facts]);
+  const left = targetTokens - estimateText(written) - estimateText(listed) - ROUNDING_TOKENS;
+  const more = left > 0 ? keyPoints(all, tools, carried, estimateText(points) + left) : points;
+  return `${write(more)}${listed}`;
 }

@@ -7,7 +7,14 @@ import { parseTranscript } from "@sessionplane/engine/compaction/transcript";
 import { estimateText } from "@sessionplane/engine/tokens/estimate";
 import { extract } from "./extract.ts";
 
+/** For a caller who names no size. */
 const DEFAULT_TARGET_TOKENS = 1_000;
+
+/** What is aimed at, or else what the caller allows. */
+function targetOf({ providerOptions, maxOutputTokens }: LanguageModelV4CallOptions): number {
+  const target = providerOptions?.["builtin"]?.["targetTokens"];
+  return typeof target === "number" ? target : (maxOutputTokens ?? DEFAULT_TARGET_TOKENS);
+}
 
 function promptText({ prompt }: LanguageModelV4CallOptions): string {
   const texts = prompt.flatMap((message) => {
@@ -19,7 +26,7 @@ function promptText({ prompt }: LanguageModelV4CallOptions): string {
 
 async function generate(options: LanguageModelV4CallOptions): Promise<LanguageModelV4GenerateResult> {
   const prompt = promptText(options);
-  const text = extract(parseTranscript(prompt), options.maxOutputTokens ?? DEFAULT_TARGET_TOKENS);
+  const text = extract(parseTranscript(prompt), targetOf(options));
   const input = estimateText(prompt);
   const output = estimateText(text);
   return {
