@@ -35,7 +35,10 @@ function* piecesOf(item: JobItem): Generator<Entry> {
 async function* itemsOf<E>(read: ReadPage<E>): AsyncGenerator<Result<JobItem, E>> {
   for (let after: number | null = 0; after !== null;) {
     const page: Result<SeqPage<JobItem>, E> = await read(after);
-    if (!page.ok) return yield page;
+    if (!page.ok) {
+      yield page;
+      return;
+    }
     for (const item of page.value.items) yield ok(item);
     after = page.value.next_seq;
   }

@@ -41,7 +41,7 @@ export type CompactionDeps = {
   price(events: readonly NewUsageEvent[]): Promise<Result<readonly PricedUsage[], Problem>>;
   nonce(): string;
   now(): number;
-  pause(ms: number): Promise<void>;
+  readonly pause: (ms: number) => Promise<void>;
 };
 
 export type JobOutcome =

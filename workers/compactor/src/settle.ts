@@ -13,20 +13,16 @@ const TRANSIENT_STATUS = new Set([408, 409, 425, 429]);
 const FIRST_SERVER_ERROR = 500;
 
 /** A wrong key, an unknown model, a prompt that the server will not take: no retry mends those. */
+function stopAtStatus(status: number): Stop {
+  const passes = status >= FIRST_SERVER_ERROR || TRANSIENT_STATUS.has(status);
+  return stop(passes ? "retry" : "fail", `model_status_${status}`, `the model's server answered ${status}`);
+}
+
 export function stopOf(failure: ModelFailure): Stop {
-  switch (failure.kind) {
-    case "status": {
-      const { status } = failure;
-      const passes = status >= FIRST_SERVER_ERROR || TRANSIENT_STATUS.has(status);
-      return stop(passes ? "retry" : "fail", `model_status_${status}`, `the model's server answered ${status}`);
-    }
-    case "unreachable":
-      return stop("retry", "model_unreachable", "the model's server could not be reached");
-    case "timeout":
-      return stop("retry", "model_timeout", "the model did not answer in time");
-    case "unreadable":
-      return stop("retry", "model_error", `the model's answer could not be read (${failure.error})`);
-  }
+  if (failure.kind === "status") return stopAtStatus(failure.status);
+  if (failure.kind === "unreachable") return stop("retry", "model_unreachable", "the model's server could not be reached");
+  if (failure.kind === "timeout") return stop("retry", "model_timeout", "the model did not answer in time");
+  return stop("retry", "model_error", `the model's answer could not be read (${failure.error})`);
 }
 
 export type Settlement = { readonly kind: "ack" } | { readonly kind: "retry"; readonly delaySeconds: number };
