@@ -115,3 +115,20 @@ describe("callModel on an OpenAI-compatible server", () => {
     expect(await callModel(model, asked)).toEqual({ ok: false, error: { kind: "unreachable" } });
   });
 });
+
+describe("callModel on Workers AI", () => {
+  test("runs the model of the binding by its whole name", async () => {
+    const ran: unknown[] = [];
+    const usage = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 };
+    const binding: Ai = Object.assign(Object.create(null), {
+      run: async (name: string) => (ran.push(name), { response: GOOD_SUMMARY, usage }),
+    });
+    const model = findModel(env({ AI: binding }), "workers-ai/@cf/meta/llama-3.1-8b-instruct");
+    if (model === null) throw new Error("no model");
+    expect(await callModel(model, asked)).toMatchObject({
+      ok: true,
+      value: { text: GOOD_SUMMARY, finishReason: "stop", usage: { reported: { inputTokens: 7, outputTokens: 3 } } },
+    });
+    expect(ran).toEqual(["@cf/meta/llama-3.1-8b-instruct"]);
+  });
+});
