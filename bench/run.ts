@@ -20,6 +20,8 @@ const [name = ""] = positionals;
 const benchmark = BENCHMARKS[name];
 if (benchmark === undefined) stopWith(`there is no benchmark ${name || "without a name"}.\n${HELP}`);
 
+// The workers would log to the standard output, which is the results' alone.
+process.env.WRANGLER_LOG ??= "error";
 const results = await benchmark();
 if (values.json) {
   process.stdout.write(`${JSON.stringify(Object.fromEntries(results.map(({ name: key, ...rest }) => [key, rest])))}\n`);
