@@ -22,6 +22,7 @@ export const overlaySchema = z
     retention: retentionSchema.nullable(),
     model: z.string().nullable(),
     job_id: z.string().nullable(),
+    stale: z.boolean().meta({ description: "A message that it stands for was edited since" }),
     created_at: z.iso.datetime(),
   })
   .meta({ id: "Overlay" });

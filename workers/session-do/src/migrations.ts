@@ -1,6 +1,6 @@
 /** Every table of a session's database: the engine's tree, and what the plane keeps beside it. Append-only. */
 import type { Migration } from "@sessionplane/engine/storage/sqlite/migrate";
-import { ENGINE_MIGRATIONS } from "@sessionplane/engine/storage/sqlite/migrations";
+import { EDITS, TREE } from "@sessionplane/engine/storage/sqlite/migrations";
 
 const PLANE_TABLES: Migration = {
   id: "002_plane",
@@ -34,4 +34,10 @@ const USAGE_BY_JOB: Migration = {
   sql: "CREATE INDEX usage_events_job ON usage_events (job_id) WHERE job_id IS NOT NULL;",
 };
 
-export const MIGRATIONS: readonly Migration[] = [...ENGINE_MIGRATIONS, PLANE_TABLES, USAGE_BY_JOB];
+/** The tree keeps its own leaf now. No session had chosen one: there was no way to. */
+const LEAF_IN_TREE: Migration = {
+  id: "005_leaf_in_tree",
+  sql: "ALTER TABLE session DROP COLUMN leaf_seq; ALTER TABLE session DROP COLUMN leaf_chosen_at;",
+};
+
+export const MIGRATIONS: readonly Migration[] = [TREE, PLANE_TABLES, USAGE_BY_JOB, EDITS, LEAF_IN_TREE];

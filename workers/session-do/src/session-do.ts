@@ -17,8 +17,12 @@ import { cancelJob, getJob, requestCompaction, showJob } from "./jobs/requests.t
 import * as run from "./jobs/run.ts";
 import { Outbox } from "./log/drain.ts";
 import { append } from "./messages/append.ts";
+import { chooseLeaf, listBranches, listLeaves } from "./messages/branches.ts";
+import { patchMessage, putMessage } from "./messages/edit.ts";
 import { readMessage, readMessages, streamMessages } from "./messages/read.ts";
-import { SessionStore } from "./session-store.ts";
+import { clearMessages, deleteMessages } from "./messages/remove.ts";
+import { readStats } from "./messages/stats.ts";
+import { SessionStore, type StoreOptions } from "./session-store.ts";
 import { describe, endSession, newRow, patchSession } from "./settings.ts";
 import { recordUsage } from "./usage/record.ts";
 import { toSessionUsage, toUsageEvent } from "./usage/ledger.ts";
@@ -31,13 +35,14 @@ type Parameters1<M extends keyof SessionRpc> = Parameters<SessionRpc[M]>[0];
 
 export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
   readonly #faults = new FaultPoints(this.env.FAULT_POINTS === "on", (point) => this.ctx.abort(point));
+  readonly #options: StoreOptions = { faults: this.#faults, maxBytes: Number(this.env.MAX_DATABASE_BYTES) };
   #outbox: Outbox;
   /** Null until the session is opened: an object that is only asked about stores nothing. */
   #store: SessionStore | null;
 
   constructor(ctx: DurableObjectState, env: SessionEnv) {
     super(ctx, env);
-    this.#store = isMigrated(ctx.storage) ? SessionStore.load(ctx.storage, this.#faults) : null;
+    this.#store = isMigrated(ctx.storage) ? SessionStore.load(ctx.storage, this.#options) : null;
     this.#outbox = new Outbox(ctx.storage, env, null);
     void ctx.blockConcurrencyWhile(async () => {
       this.#outbox = new Outbox(ctx.storage, env, await ctx.storage.getAlarm());
@@ -77,7 +82,7 @@ export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
 
   #create(input: Parameters1<"open">): SessionStore {
     const { storage } = this.ctx;
-    return storage.transactionSync(() => SessionStore.create(storage, this.#faults, newRow(input)));
+    return storage.transactionSync(() => SessionStore.create(storage, this.#options, newRow(input)));
   }
 
   async open(input: Parameters1<"open">) {
@@ -113,8 +118,40 @@ export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
     return this.#read((store) => streamMessages(store, query));
   }
 
-  async getMessage(id: string) {
-    return this.#read((store) => readMessage(store, id));
+  async getMessage(query: Parameters1<"getMessage">) {
+    return this.#read((store) => readMessage(store, query));
+  }
+
+  async putMessage(input: Parameters1<"putMessage">) {
+    return this.#write((store, now) => putMessage(store, input, now));
+  }
+
+  async patchMessage(input: Parameters1<"patchMessage">) {
+    return this.#write((store, now) => patchMessage(store, input, now));
+  }
+
+  async deleteMessages(input: Parameters1<"deleteMessages">) {
+    return this.#write((store, now) => deleteMessages(store, input, now));
+  }
+
+  async clearMessages(input: Parameters1<"clearMessages">) {
+    return this.#write((store, now) => clearMessages(store, input, now));
+  }
+
+  async chooseLeaf(input: Parameters1<"chooseLeaf">) {
+    return this.#write((store, now) => chooseLeaf(store, input, now));
+  }
+
+  async listBranches(query: Parameters1<"listBranches">) {
+    return this.#read((store) => listBranches(store, query));
+  }
+
+  async listLeaves(query: Parameters1<"listLeaves">) {
+    return this.#read((store) => listLeaves(store, query));
+  }
+
+  async readStats(query: Parameters1<"readStats">) {
+    return this.#read((store) => readStats(store, query));
   }
 
   async recordUsage(input: Parameters1<"recordUsage">) {

@@ -11,8 +11,6 @@ type StoredRow = {
   end_reason: string | null;
   revision: number;
   seq: number;
-  leaf_seq: number;
-  leaf_chosen_at: number;
   projected_seq: number;
   failures: number;
   created_at: number;
@@ -27,7 +25,7 @@ export type SessionRow = Omit<StoredRow, "tenant_id" | "session_id" | "settings"
 };
 
 const COLUMNS =
-  "tenant_id, session_id, settings, status, end_reason, revision, seq, leaf_seq, leaf_chosen_at, projected_seq, failures, created_at, updated_at";
+  "tenant_id, session_id, settings, status, end_reason, revision, seq, projected_seq, failures, created_at, updated_at";
 
 export function readSessionRow(sql: SqlStorage): SessionRow {
   const row = sql.exec<StoredRow>(`SELECT ${COLUMNS} FROM session`).one();
@@ -48,8 +46,8 @@ export const hasSessionRow = (sql: SqlStorage): boolean => sql.exec("SELECT 1 FR
 /** Writes the row whole: it is one row either way. */
 export function writeSessionRow(sql: SqlStorage, row: SessionRow): void {
   sql.exec(
-    `INSERT OR REPLACE INTO session (only, ${COLUMNS}) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT OR REPLACE INTO session (only, ${COLUMNS}) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ...[row.tenant_id, row.session_id, JSON.stringify(row.settings), row.status, row.end_reason, row.revision, row.seq],
-    ...[row.leaf_seq, row.leaf_chosen_at, row.projected_seq, row.failures, row.created_at, row.updated_at],
+    ...[row.projected_seq, row.failures, row.created_at, row.updated_at],
   );
 }

@@ -4,8 +4,9 @@
  */
 import { standing } from "@sessionplane/engine/history/apply-overlays";
 import { migrate } from "@sessionplane/engine/storage/sqlite/migrate";
-import { MessageStore } from "@sessionplane/engine/storage/sqlite/messages";
-import { OverlayStore } from "@sessionplane/engine/storage/sqlite/overlays";
+import { MessageTree } from "@sessionplane/engine/storage/sqlite/message-tree";
+import { OverlayStore, type StoredOverlay } from "@sessionplane/engine/storage/sqlite/overlays";
+import { contains } from "@sessionplane/engine/tree/runs";
 import { Sequence } from "@sessionplane/engine/storage/sqlite/sequence";
 import type { FaultPoints } from "./fault-points.ts";
 import { IdempotencyKeys } from "./idempotency.ts";
@@ -15,33 +16,41 @@ import { MIGRATIONS } from "./migrations.ts";
 import { type SessionRow, hasSessionRow, readSessionRow, writeSessionRow } from "./session-row.ts";
 import { Ledger } from "./usage/ledger.ts";
 
-const headOf = (sql: SqlStorage): number =>
-  sql
-    .exec<{ head: number | null }>(
-      `SELECT max(seq) AS head FROM (SELECT max(seq) AS seq FROM messages UNION ALL SELECT max(seq) FROM usage_events
-       UNION ALL SELECT max(seq) FROM jobs UNION ALL SELECT max(seq) FROM overlays UNION ALL SELECT max(seq) FROM session)`,
-    )
-    .one().head ?? 0;
+const SEQUENCED = ["messages", "usage_events", "jobs", "overlays", "session"].map(
+  (table) => `coalesce((SELECT max(seq) FROM ${table}), 0)`,
+);
+const HEAD = `SELECT max(${SEQUENCED.join(", ")}, (SELECT changed_seq FROM tree)) AS head`;
+
+/** The newest number that the log has given out. */
+const headOf = (sql: SqlStorage): number => sql.exec<{ head: number }>(HEAD).one().head;
+
+export type StoreOptions = {
+  readonly faults: FaultPoints;
+  /** Bytes that the database may have: below the platform's limit, at which every write fails. */
+  readonly maxBytes: number;
+};
 
 export class SessionStore {
   readonly #storage: DurableObjectStorage;
   readonly sequence: Sequence;
-  readonly messages: MessageStore;
+  readonly messages: MessageTree;
   readonly overlays: OverlayStore;
   readonly ledger: Ledger;
   readonly jobs: JobStore;
   readonly keys: IdempotencyKeys;
   readonly trigger = new Trigger();
   readonly faults: FaultPoints;
+  readonly #maxBytes: number;
   #row: SessionRow;
 
-  private constructor(storage: DurableObjectStorage, faults: FaultPoints, row: SessionRow) {
+  private constructor(storage: DurableObjectStorage, { faults, maxBytes }: StoreOptions, row: SessionRow) {
     const { sql } = storage;
     this.#storage = storage;
+    this.#maxBytes = maxBytes;
     this.#row = row;
     this.faults = faults;
     this.sequence = new Sequence(headOf(sql));
-    this.messages = new MessageStore(sql, this.sequence);
+    this.messages = new MessageTree(sql, this.sequence);
     this.overlays = new OverlayStore(sql);
     this.ledger = new Ledger(sql, this.sequence);
     this.jobs = new JobStore(sql, this.sequence);
@@ -49,15 +58,15 @@ export class SessionStore {
   }
 
   /** The session that the database holds, brought to the present version; null when it was never opened. */
-  static load(storage: DurableObjectStorage, faults: FaultPoints): SessionStore | null {
+  static load(storage: DurableObjectStorage, options: StoreOptions): SessionStore | null {
     migrate(storage, MIGRATIONS);
-    return hasSessionRow(storage.sql) ? new SessionStore(storage, faults, readSessionRow(storage.sql)) : null;
+    return hasSessionRow(storage.sql) ? new SessionStore(storage, options, readSessionRow(storage.sql)) : null;
   }
 
-  static create(storage: DurableObjectStorage, faults: FaultPoints, row: SessionRow): SessionStore {
+  static create(storage: DurableObjectStorage, options: StoreOptions, row: SessionRow): SessionStore {
     migrate(storage, MIGRATIONS);
     writeSessionRow(storage.sql, row);
-    return new SessionStore(storage, faults, row);
+    return new SessionStore(storage, options, row);
   }
 
   get row(): SessionRow {
@@ -87,26 +96,31 @@ export class SessionStore {
     }
   }
 
-  /** 0 in a session without messages. A chosen leaf holds until a message is written after the choice. */
-  activeLeaf(): number {
-    const newest = this.messages.newest()?.seq ?? 0;
-    return newest > this.#row.leaf_chosen_at ? newest : this.#row.leaf_seq;
-  }
-
   /** Tokens of the history to a leaf as a model sees it. Reads rows by key alone, whatever the length. */
   historyTokens(leafSeq: number): number {
     if (leafSeq === 0) return 0;
-    const newest = this.messages.newest();
-    const total = (newest?.seq === leafSeq ? newest : this.messages.meta(leafSeq)).path_tokens;
+    const { tokens } = this.messages.totalsTo(leafSeq);
     const overlays = this.overlays.all();
-    if (overlays.length === 0) return total;
+    if (overlays.length === 0) return tokens;
     return standing(overlays, this.messages.pathTo(leafSeq)).reduce(
       (sum, one) => sum - one.tokens_before + one.tokens_after,
-      total,
+      tokens,
     );
   }
 
+  /** Overlays whose range this message is in. */
+  overlaysOver(seq: number): StoredOverlay[] {
+    return this.overlays
+      .all()
+      .filter(({ from_seq: from, to_seq: to }) => from <= seq && seq <= to && contains(this.messages.pathTo(to), seq));
+  }
+
+  /** Whether the database may grow by this much and stay below the platform's limit. */
+  hasRoomFor(bytes: number): boolean {
+    return this.#storage.sql.databaseSize + bytes <= this.#maxBytes;
+  }
+
   updatedAt(): number {
-    return Math.max(this.#row.updated_at, this.messages.newest()?.created_at ?? 0, this.ledger.totals().recorded_at);
+    return Math.max(this.#row.updated_at, this.messages.updatedAt(), this.ledger.totals().recorded_at);
   }
 }

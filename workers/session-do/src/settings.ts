@@ -6,7 +6,6 @@ import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { Idempotency, OpenSession, TenantRules, Written } from "@sessionplane/shared/rpc/session-rpc";
 import type { PatchSession, Session, SessionSettings } from "@sessionplane/shared/session";
 import { compactionState } from "./log/facts.ts";
-import { leafId } from "./messages/append.ts";
 import type { SessionRow } from "./session-row.ts";
 import type { SessionStore } from "./session-store.ts";
 import { toSessionUsage } from "./usage/ledger.ts";
@@ -20,8 +19,6 @@ export const newRow = ({ tenant_id, session_id, settings, created_at }: OpenSess
   end_reason: null,
   revision: 1,
   seq: 1,
-  leaf_seq: 0,
-  leaf_chosen_at: 0,
   projected_seq: 0,
   failures: 0,
   created_at,
@@ -30,7 +27,7 @@ export const newRow = ({ tenant_id, session_id, settings, created_at }: OpenSess
 
 export function describe(store: SessionStore, rules: TenantRules): Session {
   const { row } = store;
-  const leaf = store.activeLeaf();
+  const leaf = store.messages.activeLeaf();
   return {
     id: row.session_id,
     tenant_id: row.tenant_id,
@@ -44,7 +41,7 @@ export function describe(store: SessionStore, rules: TenantRules): Session {
     source: row.settings.source,
     metadata: row.settings.metadata,
     tags: row.settings.tags,
-    leaf_id: leafId(store, leaf),
+    leaf_id: store.messages.idOf(leaf),
     message_count: store.messages.count(),
     token_estimate: store.historyTokens(leaf),
     usage: toSessionUsage(store.ledger.totals()),

@@ -29,7 +29,7 @@ test("what was never opened refuses everything and stores nothing", async () => 
     rpc.append({ messages: [message("a")], source: "server", rules: RULES }),
     rpc.readHistory(page),
     rpc.streamHistory(page),
-    rpc.getMessage("a"),
+    rpc.getMessage({ id: "a" }),
     rpc.recordUsage({ events: [usage("u")] }),
     rpc.readUsage(),
     rpc.listUsageEvents({ limit: 1 }),

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Range } from "../tree/runs.ts";
+import { type Range, contains } from "../tree/runs.ts";
 import { type OverlayRange, segments, standing } from "./apply-overlays.ts";
 
 const PATH: readonly Range[] = [
@@ -68,7 +68,7 @@ test("segments are the path, each message once or covered by one overlay", () =>
       const shown = segments(PATH, chosen).flatMap((segment) =>
         segment.kind === "overlay"
           ? SEQS.filter((seq) => covers(segment.overlay, seq))
-          : SEQS.filter((seq) => seq >= segment.range.first && seq <= segment.range.last),
+          : SEQS.filter((seq) => contains(segment.path, seq)),
       );
       expect(shown).toEqual(SEQS);
     }),

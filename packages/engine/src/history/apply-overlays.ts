@@ -1,4 +1,4 @@
-/** Which overlays stand on a path, and the path as segments of messages and overlays. Pure. */
+/** Which overlays stand on a path, and the path as stretches of messages and overlays. Pure. */
 import type { Range } from "../tree/runs.ts";
 import { contains, within } from "../tree/runs.ts";
 
@@ -10,7 +10,9 @@ export type OverlayRange = {
   readonly messages: number;
 };
 
-export type Segment<O> = { readonly kind: "messages"; readonly range: Range } | { readonly kind: "overlay"; readonly overlay: O };
+export type Segment<O> =
+  | { readonly kind: "messages"; readonly path: readonly Range[] }
+  | { readonly kind: "overlay"; readonly overlay: O };
 
 /**
  * The overlays to show on a path, in its order. One stands when both its ends are on the path; where
@@ -30,7 +32,10 @@ export function segments<O extends OverlayRange>(path: readonly Range[], overlay
   const last = path.at(-1)?.last ?? 0;
   const result: Segment<O>[] = [];
   let from = 1;
-  const addMessages = (to: number) => within(path, from, to).forEach((range) => result.push({ kind: "messages", range }));
+  const addMessages = (to: number) => {
+    const part = within(path, from, to);
+    if (part.length > 0) result.push({ kind: "messages", path: part });
+  };
   for (const overlay of overlays) {
     addMessages(overlay.from_seq - 1);
     result.push({ kind: "overlay", overlay });

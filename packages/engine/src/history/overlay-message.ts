@@ -17,6 +17,7 @@ export const overlayMessage = (overlay: StoredOverlay): Message => ({
       messages: overlay.messages,
       tokens_before: overlay.tokens_before,
       tokens_after: overlay.tokens_after,
+      ...(overlay.stale === 1 ? { stale: true } : {}),
     },
   },
 });

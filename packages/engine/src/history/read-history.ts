@@ -5,28 +5,30 @@
 import { formatInstant } from "@sessionplane/shared/fields";
 import type { MessageMeta } from "@sessionplane/shared/message";
 import type { HistoryItem, HistoryOrder, HistoryView } from "@sessionplane/shared/rpc/session-rpc";
-import type { MessageRead, MessageStore } from "../storage/sqlite/messages.ts";
+import type { MessageRead } from "../storage/sqlite/message-rows.ts";
+import type { MessageTree } from "../storage/sqlite/message-tree.ts";
 import type { StoredOverlay } from "../storage/sqlite/overlays.ts";
 import { utf8Bytes } from "../storage/sqlite/split-text.ts";
-import type { Range } from "../tree/runs.ts";
+import { type Range, within } from "../tree/runs.ts";
 import { type Segment, segments, standing } from "./apply-overlays.ts";
 import { overlayMessage } from "./overlay-message.ts";
 
-/** A message of a history, with the place where a read goes on after it. */
-export type Read = {
+/** An overlay as it is read: a message that nobody wrote. */
+type OverlayRead = {
+  readonly overlay: StoredOverlay;
   readonly json: string;
   readonly tokens: number;
   readonly bytes: number;
-  readonly resumeAfter: number;
-  /** Made when it is asked for: a stream sends content alone. */
-  readonly meta: () => MessageMeta;
+};
+export type Read = MessageRead | OverlayRead;
+
+/** A path as segments, in the order of the read. */
+export type HistoryPlan = {
+  readonly path: readonly Range[];
+  readonly segments: readonly Segment<StoredOverlay>[];
+  readonly order: HistoryOrder;
 };
 
-export const itemOf = (read: Read): HistoryItem => ({ json: read.json, meta: read.meta() });
-
-export type HistoryPlan = { readonly segments: readonly Segment<StoredOverlay>[]; readonly order: HistoryOrder };
-
-/** The history of a path as segments, in the order of the read. */
 export function planHistory(
   path: readonly Range[],
   overlays: readonly StoredOverlay[],
@@ -34,78 +36,73 @@ export function planHistory(
   order: HistoryOrder,
 ): HistoryPlan {
   const inOrder = segments(path, view === "raw" ? [] : standing(overlays, path));
-  return { segments: order === "asc" ? inOrder : inOrder.reverse(), order };
+  return { path, segments: order === "asc" ? inOrder : inOrder.reverse(), order };
 }
 
-const metaOf = (row: MessageRead, parentId: string | null): MessageMeta => ({
-  id: row.id,
-  parent_id: parentId,
-  seq: row.seq,
-  token_estimate: row.tokens,
-  bytes: row.bytes,
-  created_at: formatInstant(row.created_at),
-});
-
-function readOverlay(messages: MessageStore, overlay: StoredOverlay, order: HistoryOrder): Read {
-  const message = overlayMessage(overlay);
-  const json = JSON.stringify(message);
-  const bytes = utf8Bytes(json);
-  const meta = (): MessageMeta => ({
-    id: message.id,
-    parent_id: messages.parentOf(overlay.from_seq)?.id ?? null,
-    seq: overlay.seq,
-    token_estimate: overlay.tokens_after,
-    bytes,
-    created_at: formatInstant(overlay.created_at),
-  });
-  const resumeAfter = order === "asc" ? overlay.to_seq : overlay.from_seq;
-  return { json, tokens: overlay.tokens_after, bytes, resumeAfter, meta };
+function readOverlay(overlay: StoredOverlay): OverlayRead {
+  const json = JSON.stringify(overlayMessage(overlay));
+  return { overlay, json, tokens: overlay.tokens_after, bytes: utf8Bytes(json) };
 }
 
-const readRow = (row: MessageRead, parentId: string | null): Read => ({
-  json: row.json,
-  tokens: row.tokens,
-  bytes: row.bytes,
-  resumeAfter: row.seq,
-  meta: () => metaOf(row, parentId),
-});
-
-/** The range's messages, each with its parent: the row before it, the last one's or first one's looked up. */
-function* readRange(messages: MessageStore, range: Range, order: HistoryOrder): Generator<Read> {
-  if (order === "asc") {
-    let parentId: string | null | undefined;
-    for (const row of messages.scan(range, order)) {
-      parentId ??= messages.parentOf(row.seq)?.id ?? null;
-      yield readRow(row, parentId);
-      parentId = row.id;
-    }
-    return;
-  }
-  let pending: MessageRead | undefined;
-  for (const row of messages.scan(range, order)) {
-    if (pending !== undefined) yield readRow(pending, row.id);
-    pending = row;
-  }
-  if (pending !== undefined) yield readRow(pending, messages.parentOf(pending.seq)?.id ?? null);
+/** The place where a read goes on after this one. */
+export function placeAfter(read: Read, order: HistoryOrder): number {
+  if (!("overlay" in read)) return read.seq;
+  return order === "asc" ? read.overlay.to_seq : read.overlay.from_seq;
 }
 
-/** The part of a segment past the place where the last read ended. */
-function past(segment: Segment<StoredOverlay>, order: HistoryOrder, after: number): Segment<StoredOverlay> | null {
-  if (segment.kind === "overlay") {
-    const { from_seq: from, to_seq: to } = segment.overlay;
-    return (order === "asc" ? from > after : to < after) ? segment : null;
+/** What of a path lies past a place. */
+const beyond = (path: readonly Range[], order: HistoryOrder, after: number): Range[] =>
+  order === "asc" ? within(path, after + 1, Number.MAX_SAFE_INTEGER) : within(path, 0, after - 1);
+
+/**
+ * The part of a segment past the place where the last read ended. An overlay that was made around that
+ * place since then has been read in part: the rest of its messages shows.
+ */
+function past(segment: Segment<StoredOverlay>, { path, order }: HistoryPlan, after: number): Segment<StoredOverlay> | null {
+  if (segment.kind === "messages") {
+    const rest = beyond(segment.path, order, after);
+    return rest.length > 0 ? { kind: "messages", path: rest } : null;
   }
-  const { first, last } = segment.range;
-  const range = order === "asc" ? { first: Math.max(first, after + 1), last } : { first, last: Math.min(last, after - 1) };
-  return range.first <= range.last ? { kind: "messages", range } : null;
+  const { from_seq: from, to_seq: to } = segment.overlay;
+  if (order === "asc" ? from > after : to < after) return segment;
+  const rest = beyond(within(path, from, to), order, after);
+  return rest.length > 0 ? { kind: "messages", path: rest } : null;
 }
 
 /** The history from where the last read ended (`after`, undefined: from its beginning), lazily. */
-export function* readHistory(messages: MessageStore, plan: HistoryPlan, after?: number): Generator<Read> {
+export function* readHistory(messages: MessageTree, plan: HistoryPlan, after?: number): Generator<Read, void, undefined> {
   for (const segment of plan.segments) {
-    const rest = after === undefined ? segment : past(segment, plan.order, after);
+    const rest = after === undefined ? segment : past(segment, plan, after);
     if (rest === null) continue;
-    if (rest.kind === "overlay") yield readOverlay(messages, rest.overlay, plan.order);
-    else yield* readRange(messages, rest.range, plan.order);
+    if (rest.kind === "overlay") yield readOverlay(rest.overlay);
+    else yield* messages.scan(rest.path, plan.order);
   }
+}
+
+const overlayMeta = (messages: MessageTree, { overlay, bytes }: OverlayRead): MessageMeta => ({
+  id: overlayMessage(overlay).id,
+  parent_id: messages.parentOf(overlay.from_seq)?.id ?? null,
+  seq: overlay.seq,
+  token_estimate: overlay.tokens_after,
+  bytes,
+  created_at: formatInstant(overlay.created_at),
+});
+
+export const messageMeta = (read: MessageRead, parentId: string | null): MessageMeta => ({
+  id: read.id,
+  parent_id: parentId,
+  seq: read.seq,
+  token_estimate: read.tokens,
+  bytes: read.bytes,
+  created_at: formatInstant(read.created_at),
+});
+
+/** What was read, with what is known of it. A message's parent is mostly the one read beside it. */
+export function toItems(messages: MessageTree, reads: readonly Read[], order: HistoryOrder): HistoryItem[] {
+  return reads.map((read, index) => {
+    if ("overlay" in read) return { json: read.json, meta: overlayMeta(messages, read) };
+    const above = reads[order === "asc" ? index - 1 : index + 1];
+    const parentId = above !== undefined && !("overlay" in above) ? above.id : (messages.parentOf(read.seq)?.id ?? null);
+    return { json: read.json, meta: messageMeta(read, parentId) };
+  });
 }

@@ -1,18 +1,8 @@
-/** Paths as ranges of seq. Pure: `runAt` looks a run up. */
+/** Paths as ranges of seq. Pure. */
+/** A run begins at `first`, below `parent`; a parent of 0 is none. */
 export type Run = { readonly first: number; readonly parent: number };
 /** Both ends included. */
 export type Range = { readonly first: number; readonly last: number };
-
-/** The path to a leaf, root first. `runAt(seq)` is the run that holds seq; a parent of 0 is none. */
-export function pathTo(leaf: number, runAt: (seq: number) => Run): Range[] {
-  const ranges: Range[] = [];
-  for (let at = leaf; at > 0;) {
-    const run = runAt(at);
-    ranges.push({ first: run.first, last: at });
-    at = run.parent;
-  }
-  return ranges.reverse();
-}
 
 export const contains = (path: readonly Range[], seq: number): boolean =>
   path.some(({ first, last }) => seq >= first && seq <= last);

@@ -5,7 +5,7 @@
 import type { CompactionJob } from "../compaction-job.ts";
 import type { CompactionPolicy, CompactionPolicyPatch } from "../compaction-policy.ts";
 import type { JobId, SessionId, TenantId } from "../ids.ts";
-import type { Message, MessageMeta, Role, Source } from "../message.ts";
+import type { Leaf, Message, MessageMeta, MessageStats, Role, Source, ToolPatch } from "../message.ts";
 import type { Overlay, Retention } from "../overlay.ts";
 import type { Problem } from "../problem.ts";
 import type { Result } from "../result.ts";
@@ -43,11 +43,70 @@ export type AppendMessages = {
   readonly idempotency?: Idempotency;
 };
 
-export type Appended = {
-  readonly results: readonly { readonly id: string; readonly inserted: boolean; readonly message: Message }[];
+/** The session after a write: its active leaf, the tokens of the history to it, the open job. */
+export type AfterWrite = {
   readonly leaf_id: string | null;
   readonly token_estimate: number;
   readonly compaction_job_id: string | null;
+};
+
+/** `message`: as it is stored; null in a repetition when it was deleted since. */
+export type Appended = AfterWrite & {
+  readonly results: readonly { readonly id: string; readonly inserted: boolean; readonly message: Message | null }[];
+};
+
+/** Who writes, by which rules, and which version of the message is expected to be there. */
+type MessageWrite = { readonly source: Source; readonly rules: TenantRules; readonly if_match?: IfMatch };
+/** `any`: only when the message is there. A number: only when that is its version. */
+export type IfMatch = "any" | number;
+
+export type PutMessage = MessageWrite & {
+  readonly message: Message;
+  /** Where a new message hangs, as in an append. One that is there stays where it is. */
+  readonly parent_id?: string | null;
+};
+
+export type PatchMessage = MessageWrite & {
+  readonly id: string;
+  readonly patch: ToolPatch;
+  readonly idempotency?: Idempotency;
+};
+
+export type WrittenMessage = AfterWrite & {
+  readonly id: string;
+  readonly inserted: boolean;
+  /** False when this is what was stored: then nothing was written. */
+  readonly changed: boolean;
+  /** Null in a repetition when it was deleted since. */
+  readonly message: Message | null;
+  /** Rises with every change of the message. */
+  readonly version: number;
+};
+
+export type DeleteMessages = {
+  readonly ids: readonly string[];
+  readonly source: Source;
+  readonly rules: TenantRules;
+  readonly idempotency: Idempotency;
+};
+
+export type DeletedMessages = AfterWrite & {
+  /** `deleted` is false for an id that no message has. */
+  readonly results: readonly { readonly id: string; readonly deleted: boolean }[];
+};
+
+export type Branches = SeqPage<HistoryItem> & {
+  /** The one on the active path; null when none is. */
+  readonly active_id: string | null;
+};
+
+export type StatsQuery = { readonly leaf_id?: string; readonly limit: number; readonly after?: HistoryPlace };
+export type PathStats = {
+  readonly items: readonly MessageStats[];
+  readonly leaf_id: string | null;
+  /** Of the whole path; null on all pages but the first. */
+  readonly totals: { readonly messages: number; readonly bytes: number; readonly token_estimate: number } | null;
+  readonly next: HistoryPlace | null;
 };
 
 export type HistoryView = "history" | "raw";
@@ -59,12 +118,17 @@ export type HistoryQuery = {
   readonly view: HistoryView;
   readonly order: HistoryOrder;
   readonly limit: number;
-  /** Where the last page ended: the seq of its last message. */
-  readonly after_seq?: number;
+  readonly after?: HistoryPlace;
   /** The longest recent run that fits; the newest message is always in. */
   readonly max_bytes?: number;
   readonly max_tokens?: number;
 };
+
+/**
+ * Where a page ended: at `seq` of the path to `leaf`. It names its path, so that a read that began goes on
+ * along it when another leaf is active by then.
+ */
+export type HistoryPlace = { readonly leaf: number; readonly seq: number };
 
 /** A message as stored JSON, so that it is sent on without being parsed. */
 export type HistoryItem = { readonly json: string; readonly meta: MessageMeta };
@@ -76,11 +140,13 @@ export type HistoryPage = {
   readonly truncated: boolean;
   /** Of the whole path, in UTF-8 bytes of stored JSON, whatever the page or limit. */
   readonly total_content_bytes: number;
-  /** The seq to go on after (in the order asked), null at the end. */
-  readonly next_seq: number | null;
+  /** Where the next page begins, in the order asked; null at the end. */
+  readonly next: HistoryPlace | null;
 };
 
 export type StreamQuery = Pick<HistoryQuery, "leaf_id" | "view" | "order">;
+
+export type StoredMessage = HistoryItem & { readonly version: number };
 
 export type SeqPage<T> = { readonly items: readonly T[]; readonly next_seq: number | null };
 export type SeqQuery = { readonly limit: number; readonly before_seq?: number };
@@ -140,7 +206,21 @@ export interface SessionRpc {
   readHistory(query: HistoryQuery): Promise<Result<HistoryPage, Problem>>;
   /** NDJSON, a message a line, in constant memory. */
   streamHistory(query: StreamQuery): Promise<Result<ReadableStream<Uint8Array>, Problem>>;
-  getMessage(id: string): Promise<Result<HistoryItem, Problem>>;
+  getMessage(query: { id: string }): Promise<Result<StoredMessage, Problem>>;
+  /** Updates or appends. An update keeps the message's place. */
+  putMessage(input: PutMessage): Promise<Result<WrittenMessage, Problem>>;
+  /** Merges into one tool part: results that arrive at once never overwrite each other. */
+  patchMessage(input: PatchMessage): Promise<Result<Written<WrittenMessage>, Problem>>;
+  /** What hung below a deleted message hangs below the nearest that is left. */
+  deleteMessages(input: DeleteMessages): Promise<Result<Written<DeletedMessages>, Problem>>;
+  /** Every message and overlay. Settings, usage and jobs stay. */
+  clearMessages(input: { source: Source; rules: TenantRules }): Promise<Result<AfterWrite, Problem>>;
+  chooseLeaf(input: { leaf_id: string }): Promise<Result<AfterWrite, Problem>>;
+  /** The messages right below one, oldest first; of null: the roots. */
+  listBranches(query: { id: string | null; limit: number; after_seq?: number }): Promise<Result<Branches, Problem>>;
+  /** Newest first. */
+  listLeaves(query: SeqQuery): Promise<Result<SeqPage<Leaf>, Problem>>;
+  readStats(query: StatsQuery): Promise<Result<PathStats, Problem>>;
 
   /** All in one transaction; per event created, duplicate or conflict. */
   recordUsage(input: {

@@ -23,7 +23,7 @@ function* itemsOf(store: SessionStore, path: readonly Range[]): Generator<PlanIt
       };
       continue;
     }
-    for (const row of store.messages.scanMeta(segment.range)) {
+    for (const row of store.messages.scanMeta(segment.path)) {
       const callIds = row.call_ids === null ? [] : (JSON.parse(row.call_ids) as string[]);
       yield { kind: "message", id: row.id, seq: row.seq, tokens: row.tokens, callIds };
     }
@@ -64,7 +64,7 @@ export function queueJob(
       state: "queued",
       trigger,
       leaf_seq: leafSeq,
-      leaf_id: store.messages.meta(leafSeq).id,
+      leaf_id: store.messages.idOf(leafSeq) ?? "",
       from_seq: plan.fromSeq,
       to_seq: plan.toSeq,
       from_id: plan.fromId,

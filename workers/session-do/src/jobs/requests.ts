@@ -38,7 +38,7 @@ type Request = { readonly leaf_id?: string; readonly rules: TenantRules; readonl
 
 /** The open job, or a new one for the leaf. It also ends a suspension: someone has looked. */
 function requested(store: SessionStore, input: Request, now: number): Result<JobRow, Problem> {
-  const leaf = input.leaf_id === undefined ? store.activeLeaf() : store.messages.seqOf(input.leaf_id);
+  const leaf = input.leaf_id === undefined ? store.messages.activeLeaf() : store.messages.seqOf(input.leaf_id);
   if (leaf === null) {
     const message = `${input.leaf_id} is not a message of this session`;
     return err(problem("unknown_leaf", message, { errors: [{ pointer: "/leaf_id", code: "unknown_leaf", message }] }));

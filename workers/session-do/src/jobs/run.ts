@@ -70,9 +70,7 @@ function* rangeItems(
         yield { seq: toSeq, bytes: summary.length, item: { kind: "overlay", overlay_id: id, summary, tokens } };
       continue;
     }
-    const { first, last } = segment.range;
-    if (last <= afterSeq) continue;
-    for (const row of store.messages.scan({ first: Math.max(first, afterSeq + 1), last }, "asc")) {
+    for (const row of store.messages.scan(within(segment.path, afterSeq + 1, job.to_seq), "asc")) {
       const message = messageSchema.parse(JSON.parse(row.json));
       yield {
         seq: row.seq,
@@ -101,10 +99,11 @@ export function readRange(store: SessionStore, id: JobId, fence: number, afterSe
 const recordAll = (store: SessionStore, job: JobRow, usage: readonly PricedUsage[], now: number): void =>
   usage.forEach((event) => store.ledger.record(event, job.id, now));
 
-/** Whether the range still stands: on its branch, its overlays as they were, none made across it since. */
+/** Whether the range still stands: its messages as they were, its overlays too, none made across it since. */
 function stillStands(store: SessionStore, job: JobRow): boolean {
   const path = store.messages.pathTo(job.leaf_seq);
   if (!contains(path, job.from_seq) || !contains(path, job.to_seq)) return false;
+  if (store.messages.changedSince(within(path, job.from_seq, job.to_seq), job.planned_at)) return false;
   const inside = standing(store.overlays.all(), path).filter((one) => one.to_seq >= job.from_seq && one.from_seq <= job.to_seq);
   const feeds = feedsOf(job);
   return inside.length === feeds.length && inside.every((one) => feeds.includes(one.id));
@@ -112,8 +111,8 @@ function stillStands(store: SessionStore, job: JobRow): boolean {
 
 /** The range's originals, in tokens: what the overlay stands for, not what an earlier one had made of it. */
 function originalTokens(store: SessionStore, job: JobRow): number {
-  const from = store.messages.meta(job.from_seq);
-  return store.messages.meta(job.to_seq).path_tokens - from.path_tokens + from.tokens;
+  const before = store.messages.parentOf(job.from_seq)?.seq ?? 0;
+  return store.messages.totalsTo(job.to_seq).tokens - store.messages.totalsTo(before).tokens;
 }
 
 function applySummary(store: SessionStore, job: JobRow, commit: JobCommit, now: number): JobRow {
@@ -153,15 +152,25 @@ function applySummary(store: SessionStore, job: JobRow, commit: JobCommit, now: 
   );
 }
 
+const RANGE_CHANGED = JSON.stringify({ code: "range_changed", detail: "the range changed while it was summarised" });
+
+const writeStale = (store: SessionStore, job: JobRow, now: number): JobRow =>
+  store.jobs.write({ ...job, state: "stale", lease_until: null, error: RANGE_CHANGED }, now);
+
+/** The messages are gone: so is what a compactor may be summarising. */
+export function endOpenJob(store: SessionStore, now: number): void {
+  const job = store.jobs.open();
+  if (job !== null) writeStale(store, job, now);
+}
+
 /** A job whose range changed under it: over, and planned anew at once. */
 function endStale(store: SessionStore, job: JobRow, now: number): JobRow {
-  const error = JSON.stringify({ code: "range_changed", detail: "the range changed while it was summarised" });
-  const ended = store.jobs.write({ ...job, state: "stale", lease_until: null, error }, now);
+  const ended = writeStale(store, job, now);
   const policy = policyOf(job);
   // The cooldown counts from a compaction; this one has compacted nothing.
-  const { plan } = planFor(store, job.leaf_seq, { ...policy, cooldown_messages: 0 }, job.trigger === "manual");
-  if (plan.kind === "compact")
-    queueJob(store, plan, job.leaf_seq, policy, job.trigger === "manual" ? "manual" : "automatic", now);
+  const leaf = store.messages.nearest(job.leaf_seq);
+  const { plan } = planFor(store, leaf, { ...policy, cooldown_messages: 0 }, job.trigger === "manual");
+  if (plan.kind === "compact") queueJob(store, plan, leaf, policy, job.trigger === "manual" ? "manual" : "automatic", now);
   return ended;
 }
 

@@ -30,7 +30,7 @@ export class Trigger {
 
   /** Plans, and queues a job when the plan is one. Call it when `isDue`. */
   fire(store: SessionStore, policy: CompactionPolicy, now: number): JobRow | null {
-    const leaf = store.activeLeaf();
+    const leaf = store.messages.activeLeaf();
     // A tenant's later change may contradict the session's policy: then nothing is compacted by itself.
     if (!compactionPolicySchema.safeParse(policy).success) return null;
     const { plan, items } = planFor(store, leaf, policy, false);

@@ -5,7 +5,6 @@ import { pricedUsageSchema } from "@sessionplane/shared/usage-event";
 import { utf8Bytes } from "@sessionplane/engine/storage/sqlite/split-text";
 import { toCompactionJob } from "../jobs/job-store.ts";
 import { MAX_FAILURES_IN_A_ROW } from "../jobs/trigger.ts";
-import { leafId } from "../messages/append.ts";
 import type { SessionStore } from "../session-store.ts";
 import type { UsageRow } from "../usage/ledger.ts";
 
@@ -22,7 +21,7 @@ export function compactionState(store: SessionStore): CompactionState {
 /** The session as it is now: it stands for everything up to the log's head. */
 export function sessionFact(store: SessionStore): SessionFact {
   const { row } = store;
-  const leaf = store.activeLeaf();
+  const leaf = store.messages.activeLeaf();
   const totals = store.ledger.totals();
   return {
     kind: "session",
@@ -31,7 +30,7 @@ export function sessionFact(store: SessionStore): SessionFact {
     status: row.status,
     end_reason: row.end_reason,
     revision: row.revision,
-    leaf_id: leafId(store, leaf),
+    leaf_id: store.messages.idOf(leaf),
     message_count: store.messages.count(),
     token_estimate: store.historyTokens(leaf),
     compaction_state: compactionState(store),

@@ -1,38 +1,56 @@
 /** `append`: validation first, then every write in one turn. */
-import { type CompactionPolicy, layerPolicies } from "@sessionplane/shared/compaction-policy";
+import type { CompactionPolicy } from "@sessionplane/shared/compaction-policy";
 import { isReservedMessageId } from "@sessionplane/shared/ids";
-import { type Message, messageSchema } from "@sessionplane/shared/message";
-import { type Problem, fieldProblem, problem } from "@sessionplane/shared/problem";
+import type { Message } from "@sessionplane/shared/message";
+import { type Problem, fieldProblem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { AppendMessages, Appended, Written } from "@sessionplane/shared/rpc/session-rpc";
-import type { MessageDraft } from "@sessionplane/engine/storage/sqlite/messages";
+import { admitFromClient } from "@sessionplane/engine/messages/client-source";
+import { type MessageDraft, draftOf } from "@sessionplane/engine/storage/sqlite/message-tree";
 import type { SessionStore } from "../session-store.ts";
-import { admit } from "./client-source.ts";
+import { afterWrite, checkOpen, checkRoom, compactIfDue, parentSeq, policyFor, storedMessage } from "./after-write.ts";
 
-const ENDED = problem("session_ended", "The session has ended and takes no more messages.");
+const at = (index: number): string => `/messages/${index}`;
 
-function reservedId(messages: readonly Message[]): Problem | null {
-  const index = messages.findIndex((message) => isReservedMessageId(message.id));
-  return index === -1
-    ? null
-    : fieldProblem("reserved_message_id", `/messages/${index}/id`, "ids that begin with compaction_ or ovl_ are reserved");
+function checkIds(messages: readonly Message[]): Problem | null {
+  const seen = new Set<string>();
+  for (const [index, { id }] of messages.entries()) {
+    if (isReservedMessageId(id))
+      return fieldProblem("reserved_message_id", `${at(index)}/id`, "ids that begin with compaction_ or ovl_ are reserved");
+    if (seen.has(id)) return fieldProblem("duplicate_message_id", `${at(index)}/id`, `${id} is in this request already`);
+    seen.add(id);
+  }
+  return null;
 }
 
-/** Where the first message hangs: 0 is a new root. */
-function parentSeq(store: SessionStore, parentId: string | null | undefined): Result<number, Problem> {
-  if (parentId === undefined) return ok(store.activeLeaf());
-  if (parentId === null) return ok(0);
-  const seq = store.messages.seqOf(parentId);
-  return seq === null
-    ? err(fieldProblem("unknown_parent", "/parent_id", `${parentId} is not a message of this session`))
-    : ok(seq);
+function admit({ messages, source, rules }: AppendMessages): Result<readonly Message[], Problem> {
+  if (source === "server") return ok(messages);
+  const admitted: Message[] = [];
+  for (const [index, message] of messages.entries()) {
+    const result = admitFromClient(message, null, rules, at(index));
+    if (!result.ok) return result;
+    admitted.push(result.value);
+  }
+  return ok(admitted);
 }
 
-const stored = (store: SessionStore, id: string): Message => {
-  const row = store.messages.find(id);
-  if (row === null) throw new Error("a message that was there is gone");
-  return messageSchema.parse(JSON.parse(row.json));
-};
+type Accepted = { readonly drafts: readonly MessageDraft[]; readonly parent: number; readonly policy: CompactionPolicy };
+
+/** Everything that can refuse the write, before its first row. */
+function accept(store: SessionStore, input: AppendMessages): Result<Accepted, Problem> {
+  const refused = checkOpen(store) ?? checkIds(input.messages);
+  if (refused !== null) return err(refused);
+  const admitted = admit(input);
+  if (!admitted.ok) return admitted;
+  const parent = parentSeq(store, input.parent_id);
+  if (!parent.ok) return parent;
+  const drafts = admitted.value.map((message) => draftOf(message));
+  const full = checkRoom(
+    store,
+    drafts.reduce((sum, draft) => sum + draft.bytes, 0),
+  );
+  return full === null ? ok({ drafts, parent: parent.value, policy: policyFor(store, input.rules) }) : err(full);
+}
 
 type OneResult = Appended["results"][number];
 
@@ -43,69 +61,34 @@ function writeAll(store: SessionStore, drafts: readonly MessageDraft[], parent: 
     const { seq, inserted } = store.messages.append(draft, below, now);
     below = seq;
     const { id } = draft.message;
-    return { id, inserted, message: inserted ? draft.message : stored(store, id) };
+    return { id, inserted, message: inserted ? draft.message : storedMessage(store, id) };
   });
-}
-
-function replyOf(store: SessionStore, results: OneResult[]): Appended {
-  const leaf = store.activeLeaf();
-  return {
-    results,
-    leaf_id: leafId(store, leaf),
-    token_estimate: store.historyTokens(leaf),
-    compaction_job_id: store.jobs.open()?.id ?? null,
-  };
-}
-
-export function leafId(store: SessionStore, leafSeq: number): string | null {
-  if (leafSeq === 0) return null;
-  const newest = store.messages.newest();
-  return newest?.seq === leafSeq ? newest.id : store.messages.meta(leafSeq).id;
 }
 
 /** The receipt of a keyed append: what each message's result was. */
 const receiptOf = (results: readonly OneResult[]): string => JSON.stringify(results.map(({ id, inserted }) => [id, inserted]));
 
-const replay = (store: SessionStore, receipt: string): Appended => {
-  const results = (JSON.parse(receipt) as [string, boolean][]).map(([id, inserted]) => ({
+const replay = (store: SessionStore, receipt: string): Appended => ({
+  results: (JSON.parse(receipt) as [string, boolean][]).map(([id, inserted]) => ({
     id,
     inserted,
-    message: stored(store, id),
-  }));
-  return replyOf(store, results);
-};
+    message: storedMessage(store, id),
+  })),
+  ...afterWrite(store),
+});
 
-type Accepted = { readonly drafts: readonly MessageDraft[]; readonly parent: number; readonly policy: CompactionPolicy };
-
-/** Everything that can refuse the write, before its first row. */
-function accept(store: SessionStore, input: AppendMessages): Result<Accepted, Problem> {
-  if (store.row.status === "ended") return err(ENDED);
-  const reserved = reservedId(input.messages);
-  if (reserved !== null) return err(reserved);
-  const admitted = admit(input.messages, input.source, input.rules);
-  if (!admitted.ok) return admitted;
-  const parent = parentSeq(store, input.parent_id);
-  if (!parent.ok) return parent;
-  const drafts = admitted.value.map((message) => store.messages.draft(message));
-  return ok({ drafts, parent: parent.value, policy: layerPolicies(input.rules.compaction, store.row.settings.compaction) });
-}
-
-/** One message on the last run and no job after it is one statement: a transaction would only cost time. */
+/** One statement, nothing beside it: no transaction is needed. */
 function isPlain(store: SessionStore, { drafts, parent, policy }: Accepted): boolean {
   const [draft] = drafts;
   if (draft === undefined || drafts.length > 1 || !store.messages.isPlain(draft, parent)) return false;
   return !store.trigger.isDue(store, store.historyTokens(parent) + draft.tokens, policy);
 }
 
-function perform(store: SessionStore, { drafts, parent, policy }: Accepted, now: number): { reply: Appended; receipt: string } {
+function perform(store: SessionStore, { drafts, parent, policy }: Accepted, now: number): Appended {
   const results = writeAll(store, drafts, parent, now);
   store.faults.hit("append:inserted");
-  const reply = replyOf(store, results);
-  const receipt = receiptOf(results);
   const inserted = results.some((one) => one.inserted);
-  if (!inserted || !store.trigger.isDue(store, reply.token_estimate, policy)) return { reply, receipt };
-  const job = store.trigger.fire(store, policy, now);
-  return { reply: { ...reply, compaction_job_id: job?.id ?? null }, receipt };
+  return { results, ...(inserted ? compactIfDue(store, policy, now) : afterWrite(store)) };
 }
 
 export function append(store: SessionStore, input: AppendMessages, now: number): Result<Written<Appended>, Problem> {
@@ -113,13 +96,15 @@ export function append(store: SessionStore, input: AppendMessages, now: number):
   if (idempotency === undefined) {
     const accepted = accept(store, input);
     if (!accepted.ok) return accepted;
-    const write = () => ok({ value: perform(store, accepted.value, now).reply, replayed: false });
+    const write = () => ok({ value: perform(store, accepted.value, now), replayed: false });
     return isPlain(store, accepted.value) ? write() : store.atomically(write);
   }
   // A repetition is answered before anything may refuse it: the session may have ended since.
   const effect = () => {
     const accepted = accept(store, input);
-    return accepted.ok ? ok(perform(store, accepted.value, now)) : accepted;
+    if (!accepted.ok) return accepted;
+    const reply = perform(store, accepted.value, now);
+    return ok({ reply, receipt: receiptOf(reply.results) });
   };
   return store.atomically(() => store.keys.once(idempotency, now, effect, (receipt) => replay(store, receipt)));
 }

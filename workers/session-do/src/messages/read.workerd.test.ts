@@ -2,7 +2,7 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { estimateMessage } from "@sessionplane/engine/tokens/estimate";
-import type { HistoryItem, HistoryOrder, HistoryPage, HistoryQuery } from "@sessionplane/shared/rpc/session-rpc";
+import type { HistoryItem, HistoryOrder, HistoryPage, HistoryPlace, HistoryQuery } from "@sessionplane/shared/rpc/session-rpc";
 import { type TestSession, append, conversation, errorOf, message, opened, usage, valueOf } from "../testing/session.ts";
 
 const RAW = { view: "raw", order: "asc", limit: 100 } as const;
@@ -14,10 +14,10 @@ const idsOf = (items: readonly HistoryItem[]): string[] => items.map((item) => i
 /** Every page, in the order asked for. */
 async function readAll(session: TestSession, query: Partial<HistoryQuery>): Promise<HistoryItem[]> {
   const items: HistoryItem[] = [];
-  for (let after: number | null | undefined; after !== null;) {
-    const page = await read(session, { ...query, ...(after === undefined ? {} : { after_seq: after }) });
+  for (let after: HistoryPlace | null | undefined; after !== null;) {
+    const page = await read(session, { ...query, ...(after === undefined ? {} : { after }) });
     items.push(...page.items);
-    after = page.next_seq;
+    after = page.next;
   }
   return items;
 }
@@ -218,10 +218,10 @@ test("a page stays within its bytes, unless one message alone is larger", async 
   const large = (id: string) => message(id, "x".repeat(3_000_000));
   for (const one of [large("a"), large("b"), message("c", "y".repeat(5_000_000)), large("d")]) await append(session, [one]);
   const pages: string[][] = [];
-  for (let after: number | null | undefined; after !== null;) {
-    const page = await read(session, after === undefined ? {} : { after_seq: after });
+  for (let after: HistoryPlace | null | undefined; after !== null;) {
+    const page = await read(session, after === undefined ? {} : { after });
     pages.push(idsOf(page.items));
-    after = page.next_seq;
+    after = page.next;
   }
   expect(pages).toEqual([["a"], ["b"], ["c"], ["d"]]);
 });
@@ -231,5 +231,5 @@ test("an unknown leaf is refused by its parameter", async () => {
   const expected = { code: "unknown_leaf", errors: [{ pointer: "?leaf_id" }] };
   expect(errorOf(await session.rpc().readHistory({ ...RAW, leaf_id: "x" }))).toMatchObject(expected);
   expect(errorOf(await session.rpc().streamHistory({ ...RAW, leaf_id: "x" }))).toMatchObject(expected);
-  expect(errorOf(await session.rpc().getMessage("x")).code).toBe("not_found");
+  expect(errorOf(await session.rpc().getMessage({ id: "x" })).code).toBe("not_found");
 });

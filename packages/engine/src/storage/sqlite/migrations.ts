@@ -1,10 +1,9 @@
 /** The engine's tables: the tree of messages and its overlays. Append-only: an applied entry never changes. */
 import type { Migration } from "./migrate.ts";
 
-export const ENGINE_MIGRATIONS: readonly Migration[] = [
-  {
-    id: "001_tree",
-    sql: `
+export const TREE: Migration = {
+  id: "001_tree",
+  sql: `
       -- tokens and bytes of the message; path_… summed from the root; ordinal counts the session's messages.
       -- call_ids: tool calls that the message opens or answers, so that planning parses nothing.
       -- continuations: further rows that hold the rest of a message too large for one.
@@ -22,5 +21,20 @@ export const ENGINE_MIGRATIONS: readonly Migration[] = [
         from_id TEXT NOT NULL, to_id TEXT NOT NULL, summary TEXT NOT NULL, messages INTEGER NOT NULL,
         tokens_before INTEGER NOT NULL, tokens_after INTEGER NOT NULL, retention TEXT, model TEXT, job_id TEXT,
         created_at INTEGER NOT NULL) STRICT;`,
-  },
-];
+};
+
+export const EDITS: Migration = {
+  id: "004_edits",
+  sql: `
+      -- One row. leaf_seq was chosen when the log stood at leaf_chosen_at; a message written later is the leaf.
+      -- removed: messages that were deleted below the newest ordinal. changed_…: the last edit, deletion or choice.
+      CREATE TABLE tree (
+        only INTEGER PRIMARY KEY CHECK (only = 1), leaf_seq INTEGER NOT NULL, leaf_chosen_at INTEGER NOT NULL,
+        removed INTEGER NOT NULL, changed_seq INTEGER NOT NULL, changed_at INTEGER NOT NULL) STRICT;
+      INSERT INTO tree VALUES (1, 0, 0, 0, 0, 0);
+      -- A message that was edited or deleted: when in the log, and by what every path through it differs from path_….
+      CREATE TABLE edits (
+        seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, tokens INTEGER NOT NULL, bytes INTEGER NOT NULL) STRICT;
+      -- stale: a message that it stands for was edited since.
+      ALTER TABLE overlays ADD COLUMN stale INTEGER NOT NULL DEFAULT 0;`,
+};

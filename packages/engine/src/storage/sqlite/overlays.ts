@@ -17,12 +17,31 @@ export type StoredOverlay = {
   model: string | null;
   job_id: string | null;
   created_at: number;
+  /** 1: a message that it stands for was edited since. */
+  stale: number;
 };
 
-export type NewOverlay = Omit<StoredOverlay, "retention"> & { readonly retention: Retention | null };
+export type NewOverlay = Omit<StoredOverlay, "retention" | "stale"> & { readonly retention: Retention | null };
 
-const COLUMNS =
-  "seq, id, from_seq, to_seq, from_id, to_id, summary, messages, tokens_before, tokens_after, retention, model, job_id, created_at";
+const COLUMNS = [
+  "seq",
+  "id",
+  "from_seq",
+  "to_seq",
+  "from_id",
+  "to_id",
+  "summary",
+  "messages",
+  "tokens_before",
+  "tokens_after",
+  "retention",
+  "model",
+  "job_id",
+  "created_at",
+  "stale",
+] as const satisfies readonly (keyof StoredOverlay)[];
+const SELECT = `SELECT ${COLUMNS.join(", ")} FROM overlays ORDER BY seq`;
+const INSERT = `INSERT INTO overlays (${COLUMNS.join(", ")}) VALUES (${COLUMNS.map(() => "?").join(", ")})`;
 
 export class OverlayStore {
   readonly #sql: SqlStorage;
@@ -35,7 +54,7 @@ export class OverlayStore {
 
   /** Oldest first. */
   all(): readonly StoredOverlay[] {
-    this.#all ??= this.#sql.exec<StoredOverlay>(`SELECT ${COLUMNS} FROM overlays ORDER BY seq`).toArray();
+    this.#all ??= this.#sql.exec<StoredOverlay>(SELECT).toArray();
     return this.#all;
   }
 
@@ -44,41 +63,25 @@ export class OverlayStore {
   }
 
   insert(overlay: NewOverlay): void {
-    const {
-      seq,
-      id,
-      from_seq,
-      to_seq,
-      from_id,
-      to_id,
-      summary,
-      messages,
-      tokens_before,
-      tokens_after,
-      model,
-      job_id,
-      created_at,
-    } = overlay;
     const retention = overlay.retention === null ? null : JSON.stringify(overlay.retention);
-    this.#sql.exec(
-      `INSERT INTO overlays (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      ...[
-        seq,
-        id,
-        from_seq,
-        to_seq,
-        from_id,
-        to_id,
-        summary,
-        messages,
-        tokens_before,
-        tokens_after,
-        retention,
-        model,
-        job_id,
-        created_at,
-      ],
-    );
+    const row: StoredOverlay = { ...overlay, retention, stale: 0 };
+    this.#sql.exec(INSERT, ...COLUMNS.map((column) => row[column]));
+    this.forget();
+  }
+
+  /** A message that it stands for was edited: it goes on standing, and says so. `tokens`: what the edit added. */
+  markStale(id: string, tokens: number): void {
+    this.#sql.exec("UPDATE overlays SET stale = 1, tokens_before = tokens_before + ? WHERE id = ?", tokens, id);
+    this.forget();
+  }
+
+  delete(id: string): void {
+    this.#sql.exec("DELETE FROM overlays WHERE id = ?", id);
+    this.forget();
+  }
+
+  clear(): void {
+    this.#sql.exec("DELETE FROM overlays");
     this.forget();
   }
 }
@@ -94,5 +97,6 @@ export const toOverlay = (row: StoredOverlay): Overlay => ({
   retention: row.retention === null ? null : retentionSchema.parse(JSON.parse(row.retention)),
   model: row.model,
   job_id: row.job_id,
+  stale: row.stale === 1,
   created_at: formatInstant(row.created_at),
 });

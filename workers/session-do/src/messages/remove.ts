@@ -1,0 +1,67 @@
+/** Deleting messages, and clearing the session of all. */
+import { type Problem, problem } from "@sessionplane/shared/problem";
+import { type Result, err, ok } from "@sessionplane/shared/result";
+import type { AfterWrite, DeleteMessages, DeletedMessages, TenantRules, Written } from "@sessionplane/shared/rpc/session-rpc";
+import type { Source } from "@sessionplane/shared/message";
+import { checkClientRole } from "@sessionplane/engine/messages/client-source";
+import { endOpenJob } from "../jobs/run.ts";
+import type { SessionStore } from "../session-store.ts";
+import { afterWrite, checkOpen, compactIfDue, policyFor } from "./after-write.ts";
+
+/** A client may remove what it may write. */
+function checkRoles(store: SessionStore, seqs: readonly number[], input: DeleteMessages): Problem | null {
+  if (input.source === "server") return null;
+  for (const seq of seqs) {
+    const refused = checkClientRole(store.messages.meta(seq)?.role ?? "", input.rules, "");
+    if (refused !== null) return problem(refused.code, refused.detail);
+  }
+  return null;
+}
+
+/** A summary must not keep what was removed: overlays over a removed message go with it, and what they stood for shows. */
+function dropOverlays(store: SessionStore, seqs: readonly number[]): void {
+  const ids = new Set(seqs.flatMap((seq) => store.overlaysOver(seq).map((overlay) => overlay.id)));
+  for (const id of ids) store.overlays.delete(id);
+}
+
+function removed(store: SessionStore, input: DeleteMessages, now: number): Result<DeletedMessages, Problem> {
+  const closed = checkOpen(store);
+  if (closed !== null) return err(closed);
+  const found = new Map(input.ids.map((id) => [id, store.messages.seqOf(id)]));
+  const seqs = [...found.values()].filter((seq) => seq !== null);
+  const refused = checkRoles(store, seqs, input);
+  if (refused !== null) return err(refused);
+  const results = [...found].map(([id, seq]) => ({ id, deleted: seq !== null }));
+  if (seqs.length === 0) return ok({ results, ...afterWrite(store) });
+  dropOverlays(store, seqs);
+  store.messages.remove(seqs, now);
+  return ok({ results, ...compactIfDue(store, policyFor(store, input.rules), now) });
+}
+
+type Receipt = DeletedMessages["results"];
+
+export function deleteMessages(store: SessionStore, input: DeleteMessages, now: number): Result<Written<DeletedMessages>, Problem> {
+  const effect = () => {
+    const reply = removed(store, input, now);
+    return reply.ok ? ok({ reply: reply.value, receipt: JSON.stringify(reply.value.results satisfies Receipt) }) : reply;
+  };
+  const replay = (receipt: string) => ({ results: JSON.parse(receipt) as Receipt, ...afterWrite(store) });
+  return store.atomically(() => store.keys.once(input.idempotency, now, effect, replay));
+}
+
+const SERVER_ONLY = problem("role_not_allowed", "A client may remove only messages that it may write, one by one.");
+
+export function clearMessages(
+  store: SessionStore,
+  input: { readonly source: Source; readonly rules: TenantRules },
+  now: number,
+): Result<AfterWrite, Problem> {
+  const refused = checkOpen(store) ?? (input.source === "client" ? SERVER_ONLY : null);
+  if (refused !== null) return err(refused);
+  return store.atomically(() => {
+    endOpenJob(store, now);
+    store.overlays.clear();
+    store.messages.clear(now);
+    return ok(afterWrite(store));
+  });
+}
