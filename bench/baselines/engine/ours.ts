@@ -1,0 +1,101 @@
+/**
+ * Our session's object with loops inside. Its alarm does nothing: what is told to the catalog would
+ * otherwise be sent in the middle of somebody's measurement. `npm run bench -- api` measures with it.
+ */
+import { newId } from "@sessionplane/shared/ids";
+import type { Result } from "@sessionplane/shared/result";
+import type { TenantRules } from "@sessionplane/shared/rpc/session-rpc";
+import { SessionDO } from "../../../workers/session-do/src/session-do.ts";
+import { drain } from "./drain.ts";
+import { messagesOf, oneMore } from "./messages.ts";
+import { type Done, type Kind, NOTHING, type Work } from "./work.ts";
+
+const RULES: TenantRules = { client_roles: ["user"], reserved_metadata_keys: [], compaction: { automatic: false } };
+const SETTINGS = {
+  name: "a session",
+  external_id: null,
+  user_id: null,
+  model: null,
+  source: null,
+  metadata: {},
+  tags: [],
+  parent_session_id: null,
+  compaction: {},
+};
+/** More messages than a recent window of the benchmark has. */
+const WINDOW_MESSAGES = 1_000;
+
+function valueOf<T, E>(result: Result<T, E>): T {
+  if (!result.ok) throw new Error(`refused: ${JSON.stringify(result.error)}`);
+  return result.value;
+}
+
+export class BenchSession extends SessionDO {
+  override async alarm(): Promise<void> {}
+
+  async run(work: Work): Promise<Done> {
+    switch (work.op) {
+      case "open":
+        return this.#opened();
+      case "append":
+        return this.#appendMany(work.kind, work.count);
+      case "append_one":
+        valueOf(await this.append({ messages: [oneMore()], source: "server", rules: RULES }));
+        break;
+      case "history":
+        return this.#history(work.times, work.count);
+      case "recent":
+        return this.#recent(work.max_bytes, work.times);
+      case "leaf":
+        return this.#leaf();
+      case "settle":
+        return this.#settle();
+      case "drop":
+        await this.ctx.storage.deleteAll();
+    }
+    return NOTHING;
+  }
+
+  async #opened(): Promise<Done> {
+    const ids = { tenant_id: newId("tenant"), session_id: newId("session") };
+    valueOf(await this.open({ ...ids, settings: SETTINGS, created_at: Date.now(), rules: RULES }));
+    return NOTHING;
+  }
+
+  async #appendMany(kind: Kind, count: number): Promise<Done> {
+    for (const message of messagesOf(kind, count)) {
+      const { value } = valueOf(await this.append({ messages: [message], source: "server", rules: RULES }));
+      if (value.results.some((one) => !one.inserted)) throw new Error(`${message.id} was there already`);
+    }
+    return { messages: count, bytes: 0 };
+  }
+
+  async #history(times: number, count: boolean): Promise<Done> {
+    let done = NOTHING;
+    for (let pass = 0; pass < times; pass++)
+      done = await drain(valueOf(await this.streamHistory({ view: "raw", order: "asc" })), count);
+    return done;
+  }
+
+  async #recent(maxBytes: number, times: number): Promise<Done> {
+    let done = NOTHING;
+    for (let pass = 0; pass < times; pass++) {
+      const query = { view: "history", order: "asc", limit: WINDOW_MESSAGES, max_bytes: maxBytes } as const;
+      const { items } = valueOf(await this.readHistory(query));
+      done = { messages: items.length, bytes: items.reduce((sum, item) => sum + item.meta.bytes, 0) };
+    }
+    return done;
+  }
+
+  async #leaf(): Promise<Done> {
+    const { items } = valueOf(await this.readHistory({ view: "history", order: "desc", limit: 1 }));
+    if (items.length !== 1) throw new Error("the session has no leaf");
+    return { messages: 1, bytes: items[0]?.json.length ?? 0 };
+  }
+
+  async #settle(): Promise<Done> {
+    await this.projected(0, valueOf(await this.repair()));
+    await this.ctx.storage.deleteAlarm();
+    return NOTHING;
+  }
+}
