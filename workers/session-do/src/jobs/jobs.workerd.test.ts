@@ -240,7 +240,7 @@ async function addOverlay(session: TestSession, from: string, to: string): Promi
   await evictDurableObject(session.stub);
   await runInDurableObject(session.stub, (_instance, { storage }) => {
     storage.sql.exec(
-      `INSERT INTO overlays SELECT 5000, 'ovl_x', a.seq, b.seq, a.id, b.id, 'by hand', 3, 60, 5, NULL, NULL, NULL, 1
+      `INSERT INTO overlays SELECT 5000, 'ovl_x', a.seq, b.seq, a.id, b.id, 'by hand', 3, 60, 5, NULL, NULL, NULL, 1, 0
        FROM messages a, messages b WHERE a.id = ? AND b.id = ?`,
       from,
       to,

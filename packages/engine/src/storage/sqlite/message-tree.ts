@@ -101,11 +101,9 @@ export class MessageTree {
     return draft.pieces.length === 1 && this.#extendsRun(parentSeq);
   }
 
-  /** A message goes on the newest run when it hangs below that run's last, and nothing was deleted after it. */
+  /** A message goes on the newest run when it hangs below the newest message, and nothing after that was deleted. */
   #extendsRun(parentSeq: number): boolean {
-    return (
-      this.newest()?.seq === parentSeq && this.#runs.newestFirst() <= parentSeq && this.#edits.lastSeq() <= parentSeq
-    );
+    return this.newest()?.seq === parentSeq && this.#edits.lastSeq() <= parentSeq;
   }
 
   /**
