@@ -1,4 +1,4 @@
-/** Timing: two works in turn, A B A B, so that a drift of the machine meets both; medians and their ratio. */
+/** Timing: works in turn, A B A B, so that a drift of the machine meets all of them; medians and their ratio. */
 export type Comparison = {
   readonly name: string;
   /** Above 1: ours is faster, unless `aim` begins with ≤: then a time over a time, and lower is better. */
@@ -13,7 +13,7 @@ export type Comparison = {
   readonly repetitions: number;
 };
 
-/** One of the two works. What `before` does is not timed. */
+/** One of the works. What `before` does is not timed. */
 export type Timed = { readonly before?: (round: number) => Promise<void>; readonly work: (round: number) => Promise<void> };
 
 const median = (values: readonly number[]): number => {
@@ -31,16 +31,15 @@ async function timed({ before, work }: Timed, round: number): Promise<number> {
 
 const WARM_UPS = 1;
 
-export type Medians = { readonly ours_ms: number; readonly baseline_ms: number };
-
-/** The medians of both, in milliseconds. */
-export async function alternate(repetitions: number, ours: Timed, baseline: Timed): Promise<Medians> {
-  const times: { ours: number; baseline: number }[] = [];
+/** The median of each, in milliseconds, in the order given. */
+export async function alternate(repetitions: number, works: readonly Timed[]): Promise<number[]> {
+  const rounds: number[][] = [];
   for (let round = 0; round < repetitions + WARM_UPS; round++) {
-    const pair = { ours: await timed(ours, round), baseline: await timed(baseline, round) };
-    if (round >= WARM_UPS) times.push(pair);
+    const times: number[] = [];
+    for (const work of works) times.push(await timed(work, round));
+    if (round >= WARM_UPS) rounds.push(times);
   }
-  return { ours_ms: median(times.map((pair) => pair.ours)), baseline_ms: median(times.map((pair) => pair.baseline)) };
+  return works.map((_, place) => median(rounds.map((times) => times[place] ?? 0)));
 }
 
 export async function compare(
@@ -50,26 +49,20 @@ export async function compare(
   ours: Timed["work"],
   baseline: Timed["work"],
 ): Promise<Comparison> {
-  const medians = await alternate(repetitions, { work: ours }, { work: baseline });
-  return { name, ratio: medians.baseline_ms / medians.ours_ms, ...medians, size, repetitions };
+  const [oursMs = 0, baselineMs = 0] = await alternate(repetitions, [{ work: ours }, { work: baseline }]);
+  return { name, ratio: baselineMs / oursMs, ours_ms: oursMs, baseline_ms: baselineMs, size, repetitions };
 }
 
-/** What one timing of each does, in whatever the rate counts. */
-export type Amounts = { readonly ours: number; readonly baseline: number };
+/** What one timing took, and how much it did of what the rate counts. */
+export type Rate = { readonly ms: number; readonly amount: number };
 
-/** As `compare`, of rates. */
-export async function compareRates(
-  name: string,
-  amounts: Amounts,
-  describe: (oursPerSecond: number, baselinePerSecond: number) => string,
-  repetitions: number,
-  ours: Timed,
-  baseline: Timed,
-): Promise<Comparison> {
-  const medians = await alternate(repetitions, ours, baseline);
-  const oursPerSecond = (amounts.ours * 1_000) / medians.ours_ms;
-  const baselinePerSecond = (amounts.baseline * 1_000) / medians.baseline_ms;
-  const rates = { ours_per_s: oursPerSecond, baseline_per_s: baselinePerSecond };
-  const size = describe(oursPerSecond, baselinePerSecond);
-  return { name, ratio: oursPerSecond / baselinePerSecond, ...medians, ...rates, size, repetitions };
-}
+export const perSecond = ({ ms, amount }: Rate): number => (amount * 1_000) / ms;
+
+/** A comparison of rates. */
+export const ofRates = (ours: Rate, baseline: Rate) => ({
+  ratio: perSecond(ours) / perSecond(baseline),
+  ours_ms: ours.ms,
+  baseline_ms: baseline.ms,
+  ours_per_s: perSecond(ours),
+  baseline_per_s: perSecond(baseline),
+});

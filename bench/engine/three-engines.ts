@@ -53,9 +53,9 @@ export async function startEngines() {
       for (const side of sides) await askEach(side, names, { op: "drop" });
     },
 
-    /** Appends to a session of the round's own, under `prefix`; the last round's is dropped before. */
-    appends(side: Side, prefix: string, kind: Kind, count: number): Timed {
-      const nameOf = (round: number) => `${prefix}-${round}`;
+    /** Appends to a session of the round's own; the last round's is dropped before. */
+    appends(side: Side, kind: Kind, count: number): Timed {
+      const nameOf = (round: number) => `append-${kind}-${count}-${round}`;
       return {
         async before(round) {
           if (round > 0) await ask(side, nameOf(round - 1), { op: "drop" });
