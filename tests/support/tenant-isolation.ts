@@ -25,6 +25,8 @@ export type Prepared = {
   readonly open?: true;
   /** Path parameters with which the right key gets in, where the resident's own do not fit. */
   readonly values?: Owned;
+  /** What is said of an unknown one of these parameters, where that is not 404. */
+  readonly unknown?: Readonly<Record<string, readonly [status: number, code: string]>>;
 };
 
 /** Well-formed ids of nothing. */
@@ -35,6 +37,8 @@ const UNKNOWN: Owned = {
   job_id: "job_01m8ngf3edfk7twrevw9bs49r8",
   key_id: "key_01m8ngf308esgbjat23tzm1xbm",
 };
+
+const NOTHING = [404, "not_found"] as const;
 
 const fill = (path: string, values: Owned): string => path.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? "");
 const parametersOf = (path: string): string[] => Array.from(path.matchAll(/\{(\w+)\}/g), (match) => match[1] ?? "");
@@ -111,23 +115,23 @@ function questionsOfKeys(route: Route, ask: Ask, cast: Cast): Question[] {
   ];
 }
 
-function questionsOfIds(route: Route, ask: Ask, cast: Cast): Question[] {
+function questionsOfIds(route: Route, ask: Ask, cast: Cast, unknown: Prepared["unknown"] = {}): Question[] {
   const named = parametersOf(route.path).filter((name) => name in UNKNOWN);
   const call = route.admits.has("tenant") ? cast.other.call : cast.plane.operator;
   // An operator may name any tenant, and a key's tenant: what must not cross is one's thing under another's name.
   const foreign = route.admits.has("tenant") ? named : named.filter((name) => name !== "tenant_id");
-  const sameWords = (theirs: Owned, nothing: Owned) => async () => {
+  const sameWords = (theirs: Owned, nothing: Owned, said: readonly [number, string]) => async () => {
     const reply = await ask(call, theirs);
-    expect(codeOf(reply)).toEqual([404, "not_found"]);
+    expect(codeOf(reply)).toEqual(said);
     expect(wordsOf(reply)).toEqual(wordsOf(await ask(call, nothing)));
   };
   const oneByOne = foreign.map((name) => ({
     name: `says of another tenant's ${name} what it says of one that never was`,
-    ask: sameWords({ ...cast.others, [name]: cast.owned[name] ?? "" }, { ...cast.others, [name]: UNKNOWN[name] ?? "" }),
+    ask: sameWords({ ...cast.others, [name]: cast.owned[name] ?? "" }, { ...cast.others, [name]: UNKNOWN[name] ?? "" }, unknown[name] ?? NOTHING),
   }));
   const together = {
     name: "says of another tenant's ids together what it says of ones that never were",
-    ask: sameWords(cast.owned, UNKNOWN),
+    ask: sameWords(cast.owned, UNKNOWN, NOTHING),
   };
   return foreign.length < 2 ? oneByOne : [...oneByOne, together];
 }
@@ -156,13 +160,13 @@ export function describeTenantIsolation(
   });
 
   describe.each(routes)("$method $path", (route) => {
-    const { open = false, query = "", body, headers, values } = prepared[`${route.method} ${route.path}`] ?? {};
+    const { open = false, query = "", body, headers, values, unknown } = prepared[`${route.method} ${route.path}`] ?? {};
     const ask: Ask = (call, ids) => call(route.method, fill(route.path, ids) + query, body, headers);
 
     test("is open to those alone whom it is meant for", () => {
       expect(route.admits.size === 0).toBe(open);
     });
-    const closed = open ? [] : [...questionsOfKeys(route, ask, cast), ...questionsOfIds(route, ask, cast)];
+    const closed = open ? [] : [...questionsOfKeys(route, ask, cast), ...questionsOfIds(route, ask, cast, unknown)];
     test.each([...closed, admission(route, ask, cast, values)])("$name", ({ ask }) => ask());
   });
 }

@@ -75,8 +75,8 @@ export const toolPatchSchema = z
   .strictObject({
     toolCallId: toolCallIdSchema,
     state: toolStateSchema.optional(),
-    input: z.json().optional(),
-    output: z.json().optional(),
+    input: z.unknown().optional(),
+    output: z.unknown().optional(),
     errorText: z.string().optional(),
     preliminary: z.boolean().optional(),
     approval: z.looseObject({ id: z.string() }).optional(),

@@ -1,5 +1,6 @@
 /** Opaque page positions. Base64url of JSON: a caller gives back what it got, anything else is refused. */
 import * as z from "zod";
+import type { HistoryPlace } from "@sessionplane/shared/rpc/session-rpc";
 
 export function encodeCursor(position: readonly (string | number)[]): string {
   return btoa(JSON.stringify(position)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
@@ -29,3 +30,6 @@ export const cursorSchema = <T extends z.ZodType>(position: T) =>
 export const instantCursorSchema = cursorSchema(z.tuple([z.int(), z.string().max(200)]));
 /** Lists ordered by a session's log. */
 export const seqCursorSchema = cursorSchema(z.tuple([z.int().min(1)])).transform(([seq]) => seq);
+/** Reads of a path: which path, and where on it. */
+export const placeCursorSchema = cursorSchema(z.tuple([z.int().min(0), z.int().min(0)])).transform(([leaf, seq]) => ({ leaf, seq }));
+export const encodePlace = ({ leaf, seq }: HistoryPlace): string => encodeCursor([leaf, seq]);

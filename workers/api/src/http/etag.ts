@@ -2,6 +2,7 @@
 import type { Context } from "hono";
 import { type Problem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
+import type { IfMatch } from "@sessionplane/shared/rpc/session-rpc";
 import type { AppEnv } from "../env.ts";
 
 export const etagOf = (resource: { readonly revision: number }): Record<string, string> => ({ ETag: `"${resource.revision}"` });
@@ -15,5 +16,15 @@ export function ifMatch(c: Context<AppEnv>): Result<number | undefined, Problem>
   const revision = REVISION_TAG.exec(header)?.[1];
   return revision === undefined ? err(STALE) : ok(Number(revision));
 }
+
+/** The version of a message that the caller expects. `*`: any, but one must be there. */
+export function ifMatchMessage(c: Context<AppEnv>): Result<{ if_match?: IfMatch }, Problem> {
+  if (c.req.header("If-Match") === "*") return ok({ if_match: "any" });
+  const version = ifMatch(c);
+  if (!version.ok) return version;
+  return ok(version.value === undefined ? {} : { if_match: version.value });
+}
+
+export const versionTag = ({ version }: { readonly version: number }): Record<string, string> => ({ ETag: `"${version}"` });
 
 export const STALE = problem("precondition_failed", "The resource is not at the revision that If-Match names.");

@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { messageMetaSchema, messageSchema } from "@sessionplane/shared/message";
 import { tenantOf } from "../../http/authenticate.ts";
+import { versionTag } from "../../http/etag.ts";
 import { messageParams } from "../../http/params.ts";
 import { type App, json, reply, tenantRoute } from "../../http/routes.ts";
 import { callSession } from "../../session-client.ts";
@@ -21,9 +22,12 @@ export const registerGetMessage = (app: App) =>
     }),
     async (c) => {
       const { session_id: sessionId, message_id: messageId } = c.req.valid("param");
-      const result = await callSession(c.env, tenantOf(c), sessionId, (session) => session.getMessage(messageId));
+      const result = await callSession(c.env, tenantOf(c), sessionId, (session) => session.getMessage({ id: messageId }));
       if (!result.ok) return reply(c, result);
       const { json: stored, meta } = result.value;
-      return c.body(`{"message":${stored},"meta":${JSON.stringify(meta)}}`, 200, { "Content-Type": "application/json" });
+      return c.body(`{"message":${stored},"meta":${JSON.stringify(meta)}}`, 200, {
+        "Content-Type": "application/json",
+        ...versionTag(result.value),
+      });
     },
   );

@@ -8,7 +8,7 @@ import { type Result, err } from "@sessionplane/shared/result";
 import type { HistoryPage } from "@sessionplane/shared/rpc/session-rpc";
 import type { AppEnv } from "../../env.ts";
 import { tenantOf } from "../../http/authenticate.ts";
-import { encodeCursor, seqCursorSchema } from "../../http/cursor.ts";
+import { encodePlace, placeCursorSchema } from "../../http/cursor.ts";
 import { limitSchema } from "../../http/list-query.ts";
 import { sessionParams } from "../../http/params.ts";
 import { type App, reply, tenantRoute } from "../../http/routes.ts";
@@ -23,7 +23,7 @@ const query = z
     view: z.enum(["history", "raw"]).default("history"),
     order: z.enum(["asc", "desc"]).default("asc"),
     limit: limitSchema,
-    cursor: seqCursorSchema.optional(),
+    cursor: placeCursorSchema.optional(),
     max_bytes: positive.optional().meta({ description: "The longest recent run of at most so many bytes" }),
     max_tokens: positive.optional().meta({ description: "The longest recent run of at most so many tokens" }),
   })
@@ -46,7 +46,7 @@ const historySchema = z
   .meta({ id: "History" });
 
 /** The object's refusal of a leaf is, for a read, that nothing is there. */
-function unknownLeafIs404<T>(result: Result<T, Problem>): Result<T, Problem> {
+export function unknownLeafIs404<T>(result: Result<T, Problem>): Result<T, Problem> {
   if (result.ok || result.error.code !== "unknown_leaf") return result;
   return err(problem("not_found", "The leaf is not a message of this session.", { errors: result.error.errors ?? [] }));
 }
@@ -59,8 +59,8 @@ function historyJson(page: HistoryPage): string {
     leaf_id: rest.leaf_id,
     truncated: rest.truncated,
     total_content_bytes: rest.total_content_bytes,
-    has_more: rest.next_seq !== null,
-    next_cursor: rest.next_seq === null ? null : encodeCursor([rest.next_seq]),
+    has_more: rest.next !== null,
+    next_cursor: rest.next === null ? null : encodePlace(rest.next),
   });
   return `{"data":[${items.map((item) => item.json).join(",")}],${tail.slice(1)}`;
 }
@@ -83,7 +83,7 @@ async function page(c: Context<AppEnv>, id: string, parameters: Query): Promise<
         order,
         limit: windowed ? MAX_WINDOW_MESSAGES : Math.min(limit, MAX_PAGE_LIMIT),
         ...(leaf_id === undefined ? {} : { leaf_id }),
-        ...(cursor === undefined ? {} : { after_seq: cursor }),
+        ...(cursor === undefined ? {} : { after: cursor }),
         ...(max_bytes === undefined ? {} : { max_bytes }),
         ...(max_tokens === undefined ? {} : { max_tokens }),
       }),
