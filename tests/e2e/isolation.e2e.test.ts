@@ -23,13 +23,25 @@ const keyOf = async (path: string, scopes: readonly string[]): Promise<Created> 
 /** A tenant's session with messages, usage and a job, and a key that may be revoked. `name` keeps ids apart. */
 async function furnish(tenant: Tenant, name: string): Promise<Owned> {
   const session = await plane.session(tenant, { external_id: `of-${name}`, name: `secret plans of ${name}` });
-  const messages = Array.from({ length: MESSAGES }, (_, index) =>
+  const messages: object[] = Array.from({ length: MESSAGES - 1 }, (_, index) =>
     text(`${name}-${index}`, "user", `The secret word is xylophone, said ${index} times. `.repeat(3)),
   );
+  const url = `data:image/png;base64,${btoa(`a picture of ${name}`)}`;
+  messages.push({ id: `${name}-picture`, role: "user", parts: [{ type: "file", mediaType: "image/png", url }] });
   const { body } = await tenant.call<{ compaction_job_id: string }>("POST", `/v1/sessions/${session}/messages`, { messages });
+  const picture = (
+    await tenant.call<{ message: { parts: { url: string }[] } }>("GET", `/v1/sessions/${session}/messages/${name}-picture`)
+  ).body;
+  const attachment = /att_\w+/.exec(picture.message.parts[0]?.url ?? "")?.[0] ?? "";
   await tenant.call("POST", `/v1/sessions/${session}/usage`, { event: { provider: "p", model: "m", usage: { input: 1 } } });
   const { id: keyId } = await keyOf(`/v1/tenants/${tenant.id}/keys`, ["sessions:read"]);
-  const ids = { tenant_id: tenant.id, session_id: session, message_id: `${name}-0`, job_id: body.compaction_job_id };
+  const ids = {
+    tenant_id: tenant.id,
+    session_id: session,
+    message_id: `${name}-0`,
+    job_id: body.compaction_job_id,
+    attachment_id: attachment,
+  };
   return { ...ids, key_id: keyId, external_id: `of-${name}` };
 }
 
@@ -106,6 +118,8 @@ const PREPARED: Record<string, Prepared> = {
   [`GET ${S}/compaction-jobs`]: {},
   [`GET ${S}/compaction-jobs/{job_id}`]: {},
   [`POST ${S}/compaction-jobs/{job_id}/cancel`]: {},
+  "GET /v1/attachments/{attachment_id}": { query: "?session_id={session_id}" },
+  "GET /v1/attachments/{attachment_id}/meta": { query: "?session_id={session_id}" },
   "GET /v1/compaction-jobs": {},
   "GET /v1/prices": {},
   "POST /v1/prices": { body: PRICE },
@@ -176,6 +190,15 @@ describe("across tenants", () => {
     expect((await other.call("GET", `${path}/messages?leaf_id=owner-0`)).status).toBe(404);
     const compaction = await other.call("POST", `${path}/compactions`, { leaf_id: "owner-0" });
     expect([compaction.status, compaction.body["code"]]).toEqual([422, "unknown_leaf"]);
+  });
+
+  test("another tenant's attachment is no part of a message, and not read under its session's name", async () => {
+    const link = `/v1/attachments/${owned["attachment_id"]}?session_id=${owned["session_id"]}`;
+    const read = await other.call("GET", link);
+    expect([read.status, read.body["code"]]).toEqual([404, "not_found"]);
+    const message = { role: "user", parts: [{ type: "file", mediaType: "image/png", url: link }] };
+    const written = await other.call("POST", `/v1/sessions/${others["session_id"]}/messages`, { message });
+    expect([written.status, written.body["code"]]).toEqual([422, "unknown_attachment"]);
   });
 
   test("an external id is a tenant's own", async () => {

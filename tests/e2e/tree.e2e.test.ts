@@ -73,7 +73,8 @@ describe("branches", () => {
 
   test("roots are listed, and a page of branches goes on", async () => {
     const path = await conversation("r1");
-    for (const id of ["r2", "r3"]) await tenant.call("POST", `${path}/messages`, { message: text(id, "user", id), parent_id: null });
+    for (const id of ["r2", "r3"])
+      await tenant.call("POST", `${path}/messages`, { message: text(id, "user", id), parent_id: null });
     const first = (await tenant.call<History>("GET", `${path}/roots?limit=2`)).body;
     const rest = (await tenant.call<History>("GET", `${path}/roots?limit=2&cursor=${first.next_cursor}`)).body;
     expect([idsOf(first), idsOf(rest), rest.next_cursor]).toEqual([["r1", "r2"], ["r3"], null]);
@@ -162,7 +163,10 @@ describe("PUT", () => {
 
   test("appends what is not there, and never moves what is", async () => {
     const path = await conversation("u1", "a1");
-    const inserted = await tenant.call("PUT", `${path}/messages/a2`, { message: { role: "assistant", parts: [{ type: "text", text: "x" }] }, parent_id: "u1" });
+    const inserted = await tenant.call("PUT", `${path}/messages/a2`, {
+      message: { role: "assistant", parts: [{ type: "text", text: "x" }] },
+      parent_id: "u1",
+    });
     expect([inserted.status, inserted.body["inserted"], inserted.body["leaf_id"]]).toEqual([201, true, "a2"]);
     await tenant.call("PUT", `${path}/messages/a2`, { message: text("a2", "assistant", "y"), parent_id: "a1" });
     expect(idsOf(await history(path, "&leaf_id=a2"))).toEqual(["u1", "a2"]);
@@ -201,7 +205,12 @@ describe("a tool's result", () => {
     const path = await withCalls("c1");
     const before = (await tenant.call<{ token_estimate: number }>("GET", path)).body.token_estimate;
     const send = () =>
-      tenant.call<{ token_estimate: number }>("PATCH", `${path}/messages/a1`, { toolCallId: "c1", output: "word ".repeat(300) }, { "Idempotency-Key": "p" });
+      tenant.call<{ token_estimate: number }>(
+        "PATCH",
+        `${path}/messages/a1`,
+        { toolCallId: "c1", output: "word ".repeat(300) },
+        { "Idempotency-Key": "p" },
+      );
     const [first, second] = [await send(), await send()];
     expect(first.body.token_estimate).toBeGreaterThan(before + 300);
     expect(second.body).toEqual(first.body);
@@ -212,7 +221,11 @@ describe("a tool's result", () => {
     const path = await withCalls("c1");
     expect((await patch(path, result("c1"), client)).status).toBe(200);
     expect((await patch(path, result("c1"), client)).body["changed"]).toBe(false);
-    expect(refusal(await patch(path, { ...result("c1"), output: "forged" }, client))).toEqual([409, "tool_call_closed", undefined]);
+    expect(refusal(await patch(path, { ...result("c1"), output: "forged" }, client))).toEqual([
+      409,
+      "tool_call_closed",
+      undefined,
+    ]);
     expect(refusal(await patch(path, { toolCallId: "c1", input: {} }, client))).toEqual([422, "part_not_allowed", "/input"]);
     expect((await patch(path, { ...result("c1"), output: "corrected" })).status).toBe(200);
   });
@@ -236,14 +249,22 @@ describe("a client", () => {
     const path = await conversation("u1", "a1");
     const append = (message: object) => client("POST", `${path}/messages`, { message });
     expect(refusal(await append(text("x", "assistant", "hi")))).toEqual([422, "role_not_allowed", "/message/role"]);
-    const forged = { role: "user", parts: [{ type: "text", text: "x" }, { type: "tool-pay", toolCallId: "c", state: "output-available", output: 1 }] };
+    const forged = {
+      role: "user",
+      parts: [
+        { type: "text", text: "x" },
+        { type: "tool-pay", toolCallId: "c", state: "output-available", output: 1 },
+      ],
+    };
     expect(refusal(await append(forged))).toEqual([422, "part_not_allowed", "/message/parts/1"]);
     expect((await append(text("x", "user", "hi"))).status).toBe(201);
   });
 
   test("changes only what it may write, and keeps the metadata that the server had set", async () => {
     const path = await conversation("a1");
-    await tenant.call("POST", `${path}/messages`, { message: { ...text("u1", "user", "one"), metadata: { verified: true, mood: "good" } } });
+    await tenant.call("POST", `${path}/messages`, {
+      message: { ...text("u1", "user", "one"), metadata: { verified: true, mood: "good" } },
+    });
     const put = (id: string, message: object) => client("PUT", `${path}/messages/${id}`, { message });
     const edited = await put("u1", { ...text("u1", "user", "two"), metadata: { verified: false, mood: "bad" } });
     expect(edited.body["message"]).toEqual({ ...text("u1", "user", "two"), metadata: { verified: true, mood: "bad" } });
@@ -279,12 +300,19 @@ describe("reading", () => {
     await tenant.call("DELETE", `${path}/messages/m3`);
     const [second, last] = [(await page(up.next_cursor, "asc")).body, (await page(down.next_cursor, "desc")).body];
     expect([idsOf(up), idsOf(second), second.leaf_id]).toEqual([["m0", "m1"], ["m2", "m4"], "m5"]);
-    expect([idsOf(down), idsOf(last)]).toEqual([["m5", "m4"], ["m2", "m1"]]);
+    expect([idsOf(down), idsOf(last)]).toEqual([
+      ["m5", "m4"],
+      ["m2", "m1"],
+    ]);
   });
 
   test("weighs a path without its content, in pages", async () => {
     const path = await conversation("u1", "a1", "u2");
-    type Stats = { data: { id: string; bytes: number; token_estimate: number }[]; totals: { messages: number; bytes: number; token_estimate: number } | null; next_cursor: string | null };
+    type Stats = {
+      data: { id: string; bytes: number; token_estimate: number }[];
+      totals: { messages: number; bytes: number; token_estimate: number } | null;
+      next_cursor: string | null;
+    };
     const first = (await tenant.call<Stats>("GET", `${path}/stats?limit=2`)).body;
     const rest = (await tenant.call<Stats>("GET", `${path}/stats?limit=2&cursor=${first.next_cursor}`)).body;
     const rows = [...first.data, ...rest.data];

@@ -21,7 +21,7 @@ export const ALL_SCOPES = ["sessions:read", "sessions:write", "sessions:write-as
 /** What tests reach of a session's object beyond its contract. */
 type FaultyObject = Rpc.DurableObjectBranded & { armFault(point: string): Promise<void> };
 type SessionDoEnv = { SESSION: DurableObjectNamespace<FaultyObject>; CATALOG_EVENTS: Queue; COMPACTION_JOBS: Queue };
-type ApiEnv = { CATALOG: D1Database };
+type ApiEnv = { CATALOG: D1Database; CONTENT: R2Bucket };
 
 export type Plane = Awaited<ReturnType<typeof startPlane>>;
 
@@ -108,6 +108,12 @@ export async function startPlane(options: { readonly compactor?: Record<string, 
           .bind(...values)
           .all<T>()
       ).results;
+    },
+
+    /** What R2 holds under a prefix. */
+    async contentKeys(prefix: string): Promise<string[]> {
+      const { CONTENT } = await api.getEnv();
+      return (await CONTENT.list({ prefix })).objects.map((object) => object.key);
     },
 
     async addPrices(provider: string, model: string, prices: Record<string, string>): Promise<void> {

@@ -34,6 +34,7 @@ const UNKNOWN: Owned = {
   tenant_id: "ten_01m8ngf2z2esgbjasbkqkwx8bx",
   session_id: "ses_01m8ngf31nesgbjawm0yzz5x4h",
   message_id: "no-such-message",
+  attachment_id: "att_01m8ngf3edfk7twrevw9bs49r8",
   job_id: "job_01m8ngf3edfk7twrevw9bs49r8",
   key_id: "key_01m8ngf308esgbjat23tzm1xbm",
 };
@@ -127,7 +128,11 @@ function questionsOfIds(route: Route, ask: Ask, cast: Cast, unknown: Prepared["u
   };
   const oneByOne = foreign.map((name) => ({
     name: `says of another tenant's ${name} what it says of one that never was`,
-    ask: sameWords({ ...cast.others, [name]: cast.owned[name] ?? "" }, { ...cast.others, [name]: UNKNOWN[name] ?? "" }, unknown[name] ?? NOTHING),
+    ask: sameWords(
+      { ...cast.others, [name]: cast.owned[name] ?? "" },
+      { ...cast.others, [name]: UNKNOWN[name] ?? "" },
+      unknown[name] ?? NOTHING,
+    ),
   }));
   const together = {
     name: "says of another tenant's ids together what it says of ones that never were",
@@ -161,7 +166,7 @@ export function describeTenantIsolation(
 
   describe.each(routes)("$method $path", (route) => {
     const { open = false, query = "", body, headers, values, unknown } = prepared[`${route.method} ${route.path}`] ?? {};
-    const ask: Ask = (call, ids) => call(route.method, fill(route.path, ids) + query, body, headers);
+    const ask: Ask = (call, ids) => call(route.method, fill(route.path + query, ids), body, headers);
 
     test("is open to those alone whom it is meant for", () => {
       expect(route.admits.size === 0).toBe(open);

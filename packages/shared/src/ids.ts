@@ -14,6 +14,7 @@ const PREFIXES = {
   job: "job",
   usage: "use",
   price: "prc",
+  attachment: "att",
   request: "req",
   audit: "aud",
   operation: "opn",
@@ -26,6 +27,7 @@ export type ApiKeyId = Id<"apiKey">;
 export type SessionId = Id<"session">;
 export type OverlayId = Id<"overlay">;
 export type JobId = Id<"job">;
+export type AttachmentId = Id<"attachment">;
 export type PriceId = Id<"price">;
 
 /** A new id, sortable by the time it was made. */
@@ -38,6 +40,12 @@ export function newId<K extends IdKind>(kind: K): Id<K> {
 export function idOfSameMoment<K extends IdKind>(kind: K, other: string): Id<K> {
   const text: string = `${PREFIXES[kind]}_${other.slice(other.lastIndexOf("_") + 1)}`;
   return text as Id<K>;
+}
+
+/** The id that bytes have: the first half of their SHA-256, so that equal bytes have one. */
+export function attachmentIdOf(sha256: Uint8Array): AttachmentId {
+  const text: string = TypeID.fromUUIDBytes(PREFIXES.attachment, sha256.subarray(0, 16)).toString();
+  return text as AttachmentId;
 }
 
 /** The id when `text` is a well-formed one of this kind, else null. Never throws. */
@@ -60,6 +68,7 @@ export const tenantIdSchema = idSchema("tenant");
 export const sessionIdSchema = idSchema("session");
 export const priceIdSchema = idSchema("price");
 export const apiKeyIdSchema = idSchema("apiKey");
+export const attachmentIdSchema = idSchema("attachment");
 export const jobIdSchema = idSchema("job");
 
 /** Ids that a read makes up for overlays, and ids of overlays: no message may carry one. */

@@ -42,7 +42,11 @@ const newPartSchema = partSchema.superRefine((part, ctx) => {
   if (!isToolPart(part)) return;
   const id = toolCallIdSchema.safeParse(part["toolCallId"]);
   if (!id.success)
-    ctx.addIssue({ code: "custom", path: ["toolCallId"], message: `a tool part needs an id of 1 to ${MAX_MESSAGE_ID_LENGTH} characters` });
+    ctx.addIssue({
+      code: "custom",
+      path: ["toolCallId"],
+      message: `a tool part needs an id of 1 to ${MAX_MESSAGE_ID_LENGTH} characters`,
+    });
 });
 
 /** As a caller sends it: the id may be left to us. */

@@ -25,6 +25,7 @@ export const PROBLEMS = {
   precondition_failed: { status: 412, title: "The resource has changed" },
   body_too_large: { status: 413, title: "The body is too large" },
   unsupported_media_type: { status: 415, title: "The body's media type is not accepted" },
+  range_not_satisfiable: { status: 416, title: "The range lies past the end" },
   invalid: { status: 422, title: "The request does not fit the schema" },
   unknown_parent: { status: 422, title: "The parent is not a message of this session" },
   unknown_leaf: { status: 422, title: "The leaf is not a message of this session" },

@@ -5,6 +5,7 @@ import { serveDocument } from "./http/openapi.ts";
 import { onError, onNotFound } from "./http/problems.ts";
 import { frame } from "./http/request.ts";
 import { type App, newApp } from "./http/routes.ts";
+import { registerGetAttachment, registerGetAttachmentMeta } from "./routes/attachments/get-attachment.ts";
 import { registerListJobs } from "./routes/compactions/list-jobs.ts";
 import { registerListOverlays } from "./routes/compactions/list-overlays.ts";
 import { registerRequestCompaction } from "./routes/compactions/request-compaction.ts";
@@ -84,6 +85,8 @@ export function createApp(): App {
   registerListLeaves(app);
   registerChooseLeaf(app);
   registerReadStats(app);
+  registerGetAttachment(app);
+  registerGetAttachmentMeta(app);
   registerRecordUsage(app);
   registerReadUsage(app);
   registerListUsageEvents(app);

@@ -3,6 +3,7 @@
  * nothing. A point fires once: the death forgets it.
  */
 export type FaultPoint =
+  | "media:uploaded"
   | "append:inserted"
   | "append:written"
   | "append:armed"

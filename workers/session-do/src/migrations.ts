@@ -1,6 +1,6 @@
 /** Every table of a session's database: the engine's tree, and what the plane keeps beside it. Append-only. */
 import type { Migration } from "@sessionplane/engine/storage/sqlite/migrate";
-import { EDITS, TREE } from "@sessionplane/engine/storage/sqlite/migrations";
+import { EDITS, MEDIA, TREE } from "@sessionplane/engine/storage/sqlite/migrations";
 
 const PLANE_TABLES: Migration = {
   id: "002_plane",
@@ -40,4 +40,4 @@ const LEAF_IN_TREE: Migration = {
   sql: "ALTER TABLE session DROP COLUMN leaf_seq; ALTER TABLE session DROP COLUMN leaf_chosen_at;",
 };
 
-export const MIGRATIONS: readonly Migration[] = [TREE, PLANE_TABLES, USAGE_BY_JOB, EDITS, LEAF_IN_TREE];
+export const MIGRATIONS: readonly Migration[] = [TREE, PLANE_TABLES, USAGE_BY_JOB, EDITS, LEAF_IN_TREE, MEDIA];

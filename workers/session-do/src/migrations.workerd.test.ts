@@ -15,7 +15,9 @@ const COLUMNS_OF_A_SESSION: Record<string, string | number> = {
 
 /** A row of the session as any version wrote it: every column that it had. */
 function writeOldRow({ sql }: DurableObjectStorage, ids: Record<string, string>): void {
-  const columns = sql.exec<{ name: string; type: string; notnull: number }>("SELECT name, type, \"notnull\" FROM pragma_table_info('session')");
+  const columns = sql.exec<{ name: string; type: string; notnull: number }>(
+    "SELECT name, type, \"notnull\" FROM pragma_table_info('session')",
+  );
   const row = columns.toArray().map(({ name, type, notnull }) => ({
     name,
     value: { ...COLUMNS_OF_A_SESSION, ...ids }[name] ?? (notnull === 0 ? null : type === "TEXT" ? "" : 1),
@@ -28,7 +30,15 @@ function writeOldRow({ sql }: DurableObjectStorage, ids: Record<string, string>)
 function writeOldMessages({ sql }: DurableObjectStorage): void {
   for (const seq of [2, 3]) {
     const json = JSON.stringify(message(`old${seq}`));
-    sql.exec("INSERT INTO messages VALUES (?, ?, 'user', 1, 10, ?, 80, ?, ?, NULL, 0, ?)", seq, `old${seq}`, seq * 10 - 10, 80, seq - 1, json);
+    sql.exec(
+      "INSERT INTO messages VALUES (?, ?, 'user', 1, 10, ?, 80, ?, ?, NULL, 0, ?)",
+      seq,
+      `old${seq}`,
+      seq * 10 - 10,
+      80,
+      seq - 1,
+      json,
+    );
   }
   sql.exec("INSERT INTO runs VALUES (2, 0)");
 }

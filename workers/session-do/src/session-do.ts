@@ -5,6 +5,7 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import type { JobId } from "@sessionplane/shared/ids";
+import type { Message } from "@sessionplane/shared/message";
 import { type Problem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { JobRefusal, SessionRpc } from "@sessionplane/shared/rpc/session-rpc";
@@ -19,7 +20,9 @@ import { Outbox } from "./log/drain.ts";
 import { append } from "./messages/append.ts";
 import { chooseLeaf, listBranches, listLeaves } from "./messages/branches.ts";
 import { patchMessage, putMessage } from "./messages/edit.ts";
-import { readMessage, readMessages, streamMessages } from "./messages/read.ts";
+import { MediaBucket } from "./messages/media-bucket.ts";
+import { NO_UPLOADS, type Uploads } from "./messages/media-intake.ts";
+import { inlinePage, readAttachment, readMessage, readMessages, streamMessages } from "./messages/read.ts";
 import { clearMessages, deleteMessages } from "./messages/remove.ts";
 import { readStats } from "./messages/stats.ts";
 import { SessionStore, type StoreOptions } from "./session-store.ts";
@@ -36,6 +39,7 @@ type Parameters1<M extends keyof SessionRpc> = Parameters<SessionRpc[M]>[0];
 export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
   readonly #faults = new FaultPoints(this.env.FAULT_POINTS === "on", (point) => this.ctx.abort(point));
   readonly #options: StoreOptions = { faults: this.#faults, maxBytes: Number(this.env.MAX_DATABASE_BYTES) };
+  readonly #bucket = new MediaBucket(this.env.CONTENT);
   #outbox: Outbox;
   /** Null until the session is opened: an object that is only asked about stores nothing. */
   #store: SessionStore | null;
@@ -43,9 +47,9 @@ export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
   constructor(ctx: DurableObjectState, env: SessionEnv) {
     super(ctx, env);
     this.#store = isMigrated(ctx.storage) ? SessionStore.load(ctx.storage, this.#options) : null;
-    this.#outbox = new Outbox(ctx.storage, env, null);
+    this.#outbox = new Outbox(ctx.storage, env, this.#bucket, null);
     void ctx.blockConcurrencyWhile(async () => {
-      this.#outbox = new Outbox(ctx.storage, env, await ctx.storage.getAlarm());
+      this.#outbox = new Outbox(ctx.storage, env, this.#bucket, await ctx.storage.getAlarm());
       if (this.#store !== null) this.#outbox.arm(this.#store, Date.now());
     });
   }
@@ -68,6 +72,22 @@ export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
     this.#outbox.arm(store, now);
     this.#faults.hit("append:armed");
     return result;
+  }
+
+  /** The same for messages: what is large in them goes to R2 first. Most hold nothing of that kind. */
+  async #writeMessages<T>(
+    messages: readonly Pick<Message, "parts">[],
+    work: (store: SessionStore, uploads: Uploads, now: number) => Result<T, Problem>,
+  ): Promise<Result<T, Problem>> {
+    const store = this.#store;
+    if (store === null || MediaBucket.hasNothingFor(messages)) return this.#write((open, now) => work(open, NO_UPLOADS, now));
+    const uploads = await this.#bucket.upload(store, messages, Date.now());
+    if (!uploads.ok) return uploads;
+    return this.#write((open, now) => {
+      const result = work(open, uploads.value, now);
+      this.#bucket.release(open, uploads.value, now);
+      return result;
+    });
   }
 
   async #job(point: FaultPoint | null, work: (store: SessionStore, now: number) => Result<JobRow, JobRefusal>) {
@@ -107,27 +127,32 @@ export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
   }
 
   async append(input: Parameters1<"append">) {
-    return this.#write((store, now) => append(store, input, now));
+    return this.#writeMessages(input.messages, (store, uploads, now) => append(store, input, uploads, now));
   }
 
   async readHistory(query: Parameters1<"readHistory">) {
-    return this.#read((store) => readMessages(store, query));
+    const page = await this.#read((store) => readMessages(store, query));
+    if (!page.ok || query.attachments !== "inline" || this.#store === null) return page;
+    return ok(await inlinePage(this.#store, page.value, this.#bucket));
   }
 
   async streamHistory(query: Parameters1<"streamHistory">) {
-    return this.#read((store) => streamMessages(store, query));
+    return this.#read((store) => streamMessages(store, query, this.#bucket));
   }
 
   async getMessage(query: Parameters1<"getMessage">) {
-    return this.#read((store) => readMessage(store, query));
+    const message = await this.#read((store) => readMessage(store, query));
+    if (!message.ok || query.attachments !== "inline" || this.#store === null) return message;
+    return ok(await this.#bucket.inline(this.#store, message.value, message.value.meta.seq));
   }
 
   async putMessage(input: Parameters1<"putMessage">) {
-    return this.#write((store, now) => putMessage(store, input, now));
+    return this.#writeMessages([input.message], (store, uploads, now) => putMessage(store, input, uploads, now));
   }
 
   async patchMessage(input: Parameters1<"patchMessage">) {
-    return this.#write((store, now) => patchMessage(store, input, now));
+    const parts = [{ type: "result", ...input.patch }];
+    return this.#writeMessages([{ parts }], (store, uploads, now) => patchMessage(store, input, uploads, now));
   }
 
   async deleteMessages(input: Parameters1<"deleteMessages">) {
@@ -148,6 +173,10 @@ export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
 
   async listLeaves(query: Parameters1<"listLeaves">) {
     return this.#read((store) => listLeaves(store, query));
+  }
+
+  async getAttachment(query: Parameters1<"getAttachment">) {
+    return this.#read((store) => readAttachment(store, query));
   }
 
   async readStats(query: Parameters1<"readStats">) {

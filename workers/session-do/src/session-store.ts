@@ -4,6 +4,7 @@
  */
 import { standing } from "@sessionplane/engine/history/apply-overlays";
 import { migrate } from "@sessionplane/engine/storage/sqlite/migrate";
+import { MediaStore } from "@sessionplane/engine/storage/sqlite/media-store";
 import { MessageTree } from "@sessionplane/engine/storage/sqlite/message-tree";
 import { OverlayStore, type StoredOverlay } from "@sessionplane/engine/storage/sqlite/overlays";
 import { contains } from "@sessionplane/engine/tree/runs";
@@ -35,6 +36,7 @@ export class SessionStore {
   readonly sequence: Sequence;
   readonly messages: MessageTree;
   readonly overlays: OverlayStore;
+  readonly media: MediaStore;
   readonly ledger: Ledger;
   readonly jobs: JobStore;
   readonly keys: IdempotencyKeys;
@@ -52,6 +54,7 @@ export class SessionStore {
     this.sequence = new Sequence(headOf(sql));
     this.messages = new MessageTree(sql, this.sequence);
     this.overlays = new OverlayStore(sql);
+    this.media = new MediaStore(sql);
     this.ledger = new Ledger(sql, this.sequence);
     this.jobs = new JobStore(sql, this.sequence);
     this.keys = new IdempotencyKeys(sql);
@@ -89,6 +92,7 @@ export class SessionStore {
       this.sequence.rollBackTo(head);
       this.messages.forget();
       this.overlays.forget();
+      this.media.forget();
       this.ledger.forget();
       this.jobs.forget();
       this.#row = readSessionRow(this.#storage.sql);

@@ -33,11 +33,20 @@ const mayHoldTools = (roles: readonly Role[]): boolean => roles.includes("assist
 export function checkClientRole(role: string, rules: TenantRules, at: string): Problem | null {
   const roles: readonly string[] = rules.client_roles;
   if (roles.includes(role)) return null;
-  return fieldProblem("role_not_allowed", `${at}/role`, `a client may not write the role ${role}; allowed: ${roles.join(", ") || "none"}`);
+  return fieldProblem(
+    "role_not_allowed",
+    `${at}/role`,
+    `a client may not write the role ${role}; allowed: ${roles.join(", ") || "none"}`,
+  );
 }
 
 /** The message as a client may store it, in place of `stored` when that is there, or why not. */
-export function admitFromClient(message: Message, stored: Message | null, rules: TenantRules, at: string): Result<Message, Problem> {
+export function admitFromClient(
+  message: Message,
+  stored: Message | null,
+  rules: TenantRules,
+  at: string,
+): Result<Message, Problem> {
   const role = checkClientRole(stored?.role ?? message.role, rules, at) ?? checkClientRole(message.role, rules, at);
   if (role !== null) return err(role);
   const tool = mayHoldTools(rules.client_roles) ? -1 : message.parts.findIndex(isToolPart);

@@ -6,7 +6,12 @@ import { type Result, err, ok } from "@sessionplane/shared/result";
 type Part = Message["parts"][number];
 
 /** Before these, a call has no result. */
-const OPEN: readonly (ToolState | undefined)[] = ["input-streaming", "input-available", "approval-requested", "approval-responded"];
+const OPEN: readonly (ToolState | undefined)[] = [
+  "input-streaming",
+  "input-available",
+  "approval-requested",
+  "approval-responded",
+];
 /** What a client may answer to a call that the server opened. */
 const FROM_CLIENT: readonly ToolState[] = ["approval-responded", "output-available", "output-error", "output-denied"];
 

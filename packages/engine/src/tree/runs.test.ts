@@ -3,14 +3,16 @@ import { describe, expect, test } from "vitest";
 import { type Range, contains, within } from "./runs.ts";
 
 /** Ranges in order, with a gap between each two. */
-const paths = fc.array(fc.tuple(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 9 })), { maxLength: 8 }).map((steps) => {
-  const path: Range[] = [];
-  for (const [gap, length] of steps) {
-    const first = (path.at(-1)?.last ?? 0) + gap + 1;
-    path.push({ first, last: first + length - 1 });
-  }
-  return path;
-});
+const paths = fc
+  .array(fc.tuple(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 9 })), { maxLength: 8 })
+  .map((steps) => {
+    const path: Range[] = [];
+    for (const [gap, length] of steps) {
+      const first = (path.at(-1)?.last ?? 0) + gap + 1;
+      path.push({ first, last: first + length - 1 });
+    }
+    return path;
+  });
 
 describe("a path as ranges", () => {
   test("holds what lies in one of them", () => {

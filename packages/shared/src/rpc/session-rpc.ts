@@ -112,7 +112,7 @@ export type PathStats = {
 export type HistoryView = "history" | "raw";
 export type HistoryOrder = "asc" | "desc";
 
-export type HistoryQuery = {
+export type HistoryQuery = MediaQuery & {
   /** Absent: the active leaf. */
   readonly leaf_id?: string;
   readonly view: HistoryView;
@@ -144,7 +144,18 @@ export type HistoryPage = {
   readonly next: HistoryPlace | null;
 };
 
-export type StreamQuery = Pick<HistoryQuery, "leaf_id" | "view" | "order">;
+export type StreamQuery = Pick<HistoryQuery, "leaf_id" | "view" | "order" | "attachments">;
+
+/** How a read gives the bytes of messages: as links, or in place, exactly as they came. */
+export type MediaQuery = { readonly attachments?: "link" | "inline" };
+
+/** An attachment's bytes, or where in R2 they are. */
+export type AttachmentContent = {
+  readonly media_type: string;
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly content: { readonly kind: "bytes"; readonly bytes: Uint8Array } | { readonly kind: "r2"; readonly key: string };
+};
 
 export type StoredMessage = HistoryItem & { readonly version: number };
 
@@ -206,7 +217,7 @@ export interface SessionRpc {
   readHistory(query: HistoryQuery): Promise<Result<HistoryPage, Problem>>;
   /** NDJSON, a message a line, in constant memory. */
   streamHistory(query: StreamQuery): Promise<Result<ReadableStream<Uint8Array>, Problem>>;
-  getMessage(query: { id: string }): Promise<Result<StoredMessage, Problem>>;
+  getMessage(query: { id: string } & MediaQuery): Promise<Result<StoredMessage, Problem>>;
   /** Updates or appends. An update keeps the message's place. */
   putMessage(input: PutMessage): Promise<Result<WrittenMessage, Problem>>;
   /** Merges into one tool part: results that arrive at once never overwrite each other. */
@@ -220,6 +231,8 @@ export interface SessionRpc {
   listBranches(query: { id: string | null; limit: number; after_seq?: number }): Promise<Result<Branches, Problem>>;
   /** Newest first. */
   listLeaves(query: SeqQuery): Promise<Result<SeqPage<Leaf>, Problem>>;
+  /** `media_type`: which of the types under which the bytes came. */
+  getAttachment(query: { id: string; media_type: string }): Promise<Result<AttachmentContent, Problem>>;
   readStats(query: StatsQuery): Promise<Result<PathStats, Problem>>;
 
   /** All in one transaction; per event created, duplicate or conflict. */

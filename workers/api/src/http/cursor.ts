@@ -31,5 +31,8 @@ export const instantCursorSchema = cursorSchema(z.tuple([z.int(), z.string().max
 /** Lists ordered by a session's log. */
 export const seqCursorSchema = cursorSchema(z.tuple([z.int().min(1)])).transform(([seq]) => seq);
 /** Reads of a path: which path, and where on it. */
-export const placeCursorSchema = cursorSchema(z.tuple([z.int().min(0), z.int().min(0)])).transform(([leaf, seq]) => ({ leaf, seq }));
+export const placeCursorSchema = cursorSchema(z.tuple([z.int().min(0), z.int().min(0)])).transform(([leaf, seq]) => ({
+  leaf,
+  seq,
+}));
 export const encodePlace = ({ leaf, seq }: HistoryPlace): string => encodeCursor([leaf, seq]);

@@ -6,6 +6,7 @@
 import type { SessionEnv } from "../env.ts";
 import { releaseExpired } from "../jobs/run.ts";
 import { logError } from "../log.ts";
+import type { MediaBucket } from "../messages/media-bucket.ts";
 import type { SessionStore } from "../session-store.ts";
 import { nextBatch } from "./facts.ts";
 
@@ -25,6 +26,7 @@ const CLEAN_EVERY_MS = 3_600_000;
 export class Outbox {
   readonly #storage: DurableObjectStorage;
   readonly #env: SessionEnv;
+  readonly #bucket: MediaBucket;
   /** When the alarm is set to fire, null when it is not: spares a write on most appends. */
   #armedAt: number | null;
   /** Facts up to `to` may be on their way; `since`: when the catalog last got on with them. Evicted: sent again. */
@@ -37,9 +39,10 @@ export class Outbox {
   #notBefore = 0;
   #cleanedAt = 0;
 
-  constructor(storage: DurableObjectStorage, env: SessionEnv, armedAt: number | null) {
+  constructor(storage: DurableObjectStorage, env: SessionEnv, bucket: MediaBucket, armedAt: number | null) {
     this.#storage = storage;
     this.#env = env;
+    this.#bucket = bucket;
     this.#armedAt = armedAt;
   }
 
@@ -58,6 +61,8 @@ export class Outbox {
     const confirmed = store.row.projected_seq;
     if (head > Math.max(confirmed, this.#sent.to)) times.push(now + DRAIN_DELAY_MS);
     if (this.#sent.to > confirmed) times.push(this.#sent.since + RESEND_MS);
+    const discard = store.media.nextDiscard();
+    if (discard !== null) times.push(discard);
     const job = store.jobs.open();
     if (job?.state === "queued") times.push(job.woken_at === null ? now + DRAIN_DELAY_MS : job.woken_at + WAKE_AGAIN_MS);
     if (job?.state === "running" && job.lease_until !== null) times.push(job.lease_until);
@@ -72,6 +77,7 @@ export class Outbox {
       await this.#attempt(store, "tidy", () => this.#tidy(store, now)),
       await this.#attempt(store, "wake", () => this.#wakeCompactor(store, now)),
       await this.#attempt(store, "send", () => this.#sendFacts(store, now)),
+      await this.#attempt(store, "collect", () => this.#bucket.collect(store, now)),
     ];
     this.#failures = done.includes(false) ? this.#failures + 1 : 0;
     this.#notBefore = this.#failures === 0 ? 0 : now + Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (this.#failures - 1));

@@ -6,9 +6,9 @@ import { type Problem, fieldProblem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { AppendMessages, Appended, Written } from "@sessionplane/shared/rpc/session-rpc";
 import { admitFromClient } from "@sessionplane/engine/messages/client-source";
-import { type MessageDraft, draftOf } from "@sessionplane/engine/storage/sqlite/message-tree";
 import type { SessionStore } from "../session-store.ts";
 import { afterWrite, checkOpen, checkRoom, compactIfDue, parentSeq, policyFor, storedMessage } from "./after-write.ts";
+import { type Draft, type Uploads, checkUploads, draftFor, keepMedia } from "./media-intake.ts";
 
 const at = (index: number): string => `/messages/${index}`;
 
@@ -34,32 +34,48 @@ function admit({ messages, source, rules }: AppendMessages): Result<readonly Mes
   return ok(admitted);
 }
 
-type Accepted = { readonly drafts: readonly MessageDraft[]; readonly parent: number; readonly policy: CompactionPolicy };
+function draftAll(store: SessionStore, messages: readonly Message[], uploads: Uploads): Result<readonly Draft[], Problem> {
+  const drafts: Draft[] = [];
+  for (const [index, message] of messages.entries()) {
+    const draft = draftFor(store, message, at(index));
+    if (!draft.ok) return draft;
+    drafts.push(draft.value);
+  }
+  const bytes = drafts.reduce((sum, draft) => sum + draft.bytes, 0);
+  const lost = drafts.map((draft) => checkUploads(store, draft, uploads)).find((refused) => refused !== null);
+  const refused = checkRoom(store, bytes) ?? lost ?? null;
+  return refused === null ? ok(drafts) : err(refused);
+}
+
+type Accepted = {
+  readonly drafts: readonly Draft[];
+  readonly parent: number;
+  readonly policy: CompactionPolicy;
+  readonly uploads: Uploads;
+};
 
 /** Everything that can refuse the write, before its first row. */
-function accept(store: SessionStore, input: AppendMessages): Result<Accepted, Problem> {
+function accept(store: SessionStore, input: AppendMessages, uploads: Uploads): Result<Accepted, Problem> {
   const refused = checkOpen(store) ?? checkIds(input.messages);
   if (refused !== null) return err(refused);
   const admitted = admit(input);
   if (!admitted.ok) return admitted;
   const parent = parentSeq(store, input.parent_id);
   if (!parent.ok) return parent;
-  const drafts = admitted.value.map((message) => draftOf(message));
-  const full = checkRoom(
-    store,
-    drafts.reduce((sum, draft) => sum + draft.bytes, 0),
-  );
-  return full === null ? ok({ drafts, parent: parent.value, policy: policyFor(store, input.rules) }) : err(full);
+  const drafts = draftAll(store, admitted.value, uploads);
+  if (!drafts.ok) return drafts;
+  return ok({ drafts: drafts.value, parent: parent.value, policy: policyFor(store, input.rules), uploads });
 }
 
 type OneResult = Appended["results"][number];
 
 /** Each message below the one before it; a message that was there already is the parent of the next. */
-function writeAll(store: SessionStore, drafts: readonly MessageDraft[], parent: number, now: number): OneResult[] {
+function writeAll(store: SessionStore, { drafts, parent, uploads }: Accepted, now: number): OneResult[] {
   let below = parent;
   return drafts.map((draft) => {
     const { seq, inserted } = store.messages.append(draft, below, now);
     below = seq;
+    if (inserted && draft.refs.length > 0) keepMedia(store, seq, draft, uploads, now);
     const { id } = draft.message;
     return { id, inserted, message: inserted ? draft.message : storedMessage(store, id) };
   });
@@ -80,28 +96,34 @@ const replay = (store: SessionStore, receipt: string): Appended => ({
 /** One statement, nothing beside it: no transaction is needed. */
 function isPlain(store: SessionStore, { drafts, parent, policy }: Accepted): boolean {
   const [draft] = drafts;
-  if (draft === undefined || drafts.length > 1 || !store.messages.isPlain(draft, parent)) return false;
+  if (draft === undefined || drafts.length > 1 || draft.refs.length > 0) return false;
+  if (!store.messages.isPlain(draft, parent)) return false;
   return !store.trigger.isDue(store, store.historyTokens(parent) + draft.tokens, policy);
 }
 
-function perform(store: SessionStore, { drafts, parent, policy }: Accepted, now: number): Appended {
-  const results = writeAll(store, drafts, parent, now);
+function perform(store: SessionStore, accepted: Accepted, now: number): Appended {
+  const results = writeAll(store, accepted, now);
   store.faults.hit("append:inserted");
   const inserted = results.some((one) => one.inserted);
-  return { results, ...(inserted ? compactIfDue(store, policy, now) : afterWrite(store)) };
+  return { results, ...(inserted ? compactIfDue(store, accepted.policy, now) : afterWrite(store)) };
 }
 
-export function append(store: SessionStore, input: AppendMessages, now: number): Result<Written<Appended>, Problem> {
+export function append(
+  store: SessionStore,
+  input: AppendMessages,
+  uploads: Uploads,
+  now: number,
+): Result<Written<Appended>, Problem> {
   const { idempotency } = input;
   if (idempotency === undefined) {
-    const accepted = accept(store, input);
+    const accepted = accept(store, input, uploads);
     if (!accepted.ok) return accepted;
     const write = () => ok({ value: perform(store, accepted.value, now), replayed: false });
     return isPlain(store, accepted.value) ? write() : store.atomically(write);
   }
   // A repetition is answered before anything may refuse it: the session may have ended since.
   const effect = () => {
-    const accepted = accept(store, input);
+    const accepted = accept(store, input, uploads);
     if (!accepted.ok) return accepted;
     const reply = perform(store, accepted.value, now);
     return ok({ reply, receipt: receiptOf(reply.results) });

@@ -11,7 +11,11 @@ import type { SessionStore } from "../session-store.ts";
 import { afterWrite, checkOpen } from "./after-write.ts";
 
 /** Any message may be made the active leaf: the next append hangs below it. */
-export function chooseLeaf(store: SessionStore, { leaf_id: id }: { readonly leaf_id: string }, now: number): Result<AfterWrite, Problem> {
+export function chooseLeaf(
+  store: SessionStore,
+  { leaf_id: id }: { readonly leaf_id: string },
+  now: number,
+): Result<AfterWrite, Problem> {
   const closed = checkOpen(store);
   if (closed !== null) return err(closed);
   const seq = store.messages.seqOf(id);

@@ -5,10 +5,10 @@ import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { IfMatch, PatchMessage, PutMessage, Written, WrittenMessage } from "@sessionplane/shared/rpc/session-rpc";
 import { admitFromClient } from "@sessionplane/engine/messages/client-source";
 import { withToolResult } from "@sessionplane/engine/messages/tool-result";
-import { draftOf } from "@sessionplane/engine/storage/sqlite/message-tree";
 import type { SessionStore } from "../session-store.ts";
 import { afterWrite, checkOpen, checkRoom, compactIfDue, policyFor, storedMessage } from "./after-write.ts";
 import { append } from "./append.ts";
+import { type Uploads, checkUploads, draftFor, keepMedia } from "./media-intake.ts";
 
 const NOT_FOUND = problem("not_found", "There is nothing at this path.");
 const STALE = problem("precondition_failed", "The message is not at the version that If-Match names.");
@@ -23,23 +23,34 @@ function present(store: SessionStore, id: string, ifMatch: IfMatch | undefined):
 
 const versionOf = (store: SessionStore, id: string): number => store.messages.versionOf(store.messages.seqOf(id) ?? 0);
 
+/** The write, and what was uploaded for it. */
+type Edit<T> = { readonly input: T; readonly uploads: Uploads; readonly now: number };
+
 /** Writes other content. Overlays that stand for the message go on standing, and say that they are stale. */
-function replace(store: SessionStore, message: Message, now: number): Result<boolean, Problem> {
+function replace(store: SessionStore, message: Message, { uploads, now }: Edit<unknown>, at: string): Result<boolean, Problem> {
   const seq = store.messages.seqOf(message.id) ?? 0;
   const before = store.messages.meta(seq)?.tokens ?? 0;
-  const draft = draftOf(message);
-  const full = checkRoom(store, draft.bytes);
-  if (full !== null) return err(full);
-  const changed = store.messages.replace(seq, draft, now);
-  if (changed) for (const overlay of store.overlaysOver(seq)) store.overlays.markStale(overlay.id, draft.tokens - before);
-  return ok(changed);
+  const draft = draftFor(store, message, at);
+  if (!draft.ok) return draft;
+  const refused = checkRoom(store, draft.value.bytes) ?? checkUploads(store, draft.value, uploads);
+  if (refused !== null) return err(refused);
+  if (!store.messages.replace(seq, draft.value, now)) return ok(false);
+  keepMedia(store, seq, draft.value, uploads, now);
+  for (const overlay of store.overlaysOver(seq)) store.overlays.markStale(overlay.id, draft.value.tokens - before);
+  return ok(true);
 }
 
-function edit(store: SessionStore, message: Message, input: PutMessage | PatchMessage, now: number): Result<WrittenMessage, Problem> {
-  const changed = replace(store, message, now);
+function edit(
+  store: SessionStore,
+  message: Message,
+  change: Edit<PutMessage | PatchMessage>,
+  at: string,
+): Result<WrittenMessage, Problem> {
+  const changed = replace(store, message, change, at);
   if (!changed.ok) return changed;
-  const after = changed.value ? compactIfDue(store, policyFor(store, input.rules), now) : afterWrite(store);
-  return ok({ ...described(store, message), inserted: false, changed: changed.value, ...after });
+  const after = changed.value ? compactIfDue(store, policyFor(store, change.input.rules), change.now) : afterWrite(store);
+  const stored = storedMessage(store, message.id) ?? message;
+  return ok({ ...described(store, stored), inserted: false, changed: changed.value, ...after });
 }
 
 const described = (store: SessionStore, message: Message) => ({
@@ -48,34 +59,40 @@ const described = (store: SessionStore, message: Message) => ({
   version: versionOf(store, message.id),
 });
 
-function insert(store: SessionStore, input: PutMessage, now: number): Result<WrittenMessage, Problem> {
+function insert(store: SessionStore, { input, uploads, now }: Edit<PutMessage>): Result<WrittenMessage, Problem> {
   const { message, if_match: _ifMatch, ...rest } = input;
-  const appended = append(store, { ...rest, messages: [message] }, now);
+  const appended = append(store, { ...rest, messages: [message] }, uploads, now);
   if (!appended.ok) return appended;
   const { results, ...after } = appended.value.value;
   return ok({ ...described(store, results[0]?.message ?? message), inserted: true, changed: true, ...after });
 }
 
 /** Updates, or appends what is not there. `parent_id` is for a new message alone. */
-export function putMessage(store: SessionStore, input: PutMessage, now: number): Result<WrittenMessage, Problem> {
+export function putMessage(
+  store: SessionStore,
+  input: PutMessage,
+  uploads: Uploads,
+  now: number,
+): Result<WrittenMessage, Problem> {
   const closed = checkOpen(store);
   if (closed !== null) return err(closed);
   const stored = present(store, input.message.id, input.if_match);
   if (!stored.ok) return stored;
-  if (stored.value === null) return insert(store, input, now);
+  if (stored.value === null) return insert(store, { input, uploads, now });
   const admitted =
-    input.source === "server" ? ok(input.message) : admitFromClient(input.message, stored.value, input.rules, "/messages/0");
-  return admitted.ok ? store.atomically(() => edit(store, admitted.value, input, now)) : admitted;
+    input.source === "server" ? ok(input.message) : admitFromClient(input.message, stored.value, input.rules, "/message");
+  return admitted.ok ? store.atomically(() => edit(store, admitted.value, { input, uploads, now }, "/message")) : admitted;
 }
 
-function patched(store: SessionStore, input: PatchMessage, now: number): Result<WrittenMessage, Problem> {
+function patched(store: SessionStore, change: Edit<PatchMessage>): Result<WrittenMessage, Problem> {
+  const { input } = change;
   const closed = checkOpen(store);
   if (closed !== null) return err(closed);
   const stored = present(store, input.id, input.if_match);
   if (!stored.ok) return stored;
   if (stored.value === null) return err(NOT_FOUND);
   const merged = withToolResult(stored.value, input.patch, input.source);
-  return merged.ok ? edit(store, merged.value, input, now) : merged;
+  return merged.ok ? edit(store, merged.value, change, "") : merged;
 }
 
 type Receipt = { readonly id: string; readonly changed: boolean };
@@ -86,9 +103,14 @@ function replay(store: SessionStore, receipt: string): WrittenMessage {
   return { id, message, version: versionOf(store, id), inserted: false, changed, ...afterWrite(store) };
 }
 
-export function patchMessage(store: SessionStore, input: PatchMessage, now: number): Result<Written<WrittenMessage>, Problem> {
+export function patchMessage(
+  store: SessionStore,
+  input: PatchMessage,
+  uploads: Uploads,
+  now: number,
+): Result<Written<WrittenMessage>, Problem> {
   const effect = () => {
-    const reply = patched(store, input, now);
+    const reply = patched(store, { input, uploads, now });
     if (!reply.ok) return reply;
     const receipt: Receipt = { id: reply.value.id, changed: reply.value.changed };
     return ok({ reply: reply.value, receipt: JSON.stringify(receipt) });

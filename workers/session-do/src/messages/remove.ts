@@ -35,12 +35,17 @@ function removed(store: SessionStore, input: DeleteMessages, now: number): Resul
   if (seqs.length === 0) return ok({ results, ...afterWrite(store) });
   dropOverlays(store, seqs);
   store.messages.remove(seqs, now);
+  for (const seq of seqs) store.media.refer(seq, [], now);
   return ok({ results, ...compactIfDue(store, policyFor(store, input.rules), now) });
 }
 
 type Receipt = DeletedMessages["results"];
 
-export function deleteMessages(store: SessionStore, input: DeleteMessages, now: number): Result<Written<DeletedMessages>, Problem> {
+export function deleteMessages(
+  store: SessionStore,
+  input: DeleteMessages,
+  now: number,
+): Result<Written<DeletedMessages>, Problem> {
   const effect = () => {
     const reply = removed(store, input, now);
     return reply.ok ? ok({ reply: reply.value, receipt: JSON.stringify(reply.value.results satisfies Receipt) }) : reply;
@@ -62,6 +67,7 @@ export function clearMessages(
     endOpenJob(store, now);
     store.overlays.clear();
     store.messages.clear(now);
+    store.media.clear(now);
     return ok(afterWrite(store));
   });
 }

@@ -9,7 +9,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 30,
     arbitrary: fc.record({
       kind: fc.constant("append" as const),
-      below: fc.oneof({ weight: 2, arbitrary: fc.constant("leaf" as const) }, fc.constant("root" as const), { weight: 3, arbitrary: any }),
+      below: fc.oneof({ weight: 2, arbitrary: fc.constant("leaf" as const) }, fc.constant("root" as const), {
+        weight: 3,
+        arbitrary: any,
+      }),
       count: fc.integer({ min: 1, max: 4 }),
     }),
   },

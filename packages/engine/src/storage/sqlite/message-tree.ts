@@ -139,9 +139,7 @@ export class MessageTree {
     const by = { tokens: draft.tokens - stored.tokens, bytes: draft.bytes - stored.bytes };
     // Nothing hangs below the newest message: its own sums can be set right.
     const isNewest = this.newest()?.seq === seq;
-    const sums = isNewest
-      ? { path_tokens: stored.path_tokens + by.tokens, path_bytes: stored.path_bytes + by.bytes }
-      : stored;
+    const sums = isNewest ? { path_tokens: stored.path_tokens + by.tokens, path_bytes: stored.path_bytes + by.bytes } : stored;
     const row: MessageRow = { ...stored, ...contentOf(draft), path_tokens: sums.path_tokens, path_bytes: sums.path_bytes };
     this.#rows.replace(row, draft.pieces.slice(1));
     if (isNewest) this.#newest = row;

@@ -38,3 +38,18 @@ export const EDITS: Migration = {
       -- stale: a message that it stands for was edited since.
       ALTER TABLE overlays ADD COLUMN stale INTEGER NOT NULL DEFAULT 0;`,
 };
+
+export const MEDIA: Migration = {
+  id: "006_media",
+  sql: `
+      -- Bytes that left their messages, once each: content here, or r2_key in R2. id: the first half of their SHA-256.
+      CREATE TABLE media (
+        id TEXT PRIMARY KEY, sha256 TEXT NOT NULL, bytes INTEGER NOT NULL, content BLOB, r2_key TEXT) STRICT, WITHOUT ROWID;
+      -- Where in a message they belong (path: JSON), with the media type and what stood before the base64 there.
+      CREATE TABLE media_refs (
+        seq INTEGER NOT NULL, path TEXT NOT NULL, prefix TEXT NOT NULL, media_type TEXT NOT NULL, media_id TEXT NOT NULL,
+        PRIMARY KEY (seq, path)) STRICT, WITHOUT ROWID;
+      CREATE INDEX media_refs_media ON media_refs (media_id);
+      -- Objects in R2 that no message refers to (an upload under way is one), and from when on they may go.
+      CREATE TABLE media_trash (r2_key TEXT PRIMARY KEY, due_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;`,
+};

@@ -60,9 +60,7 @@ export class RunStore {
 
   /** The last seq of the run that holds this one. */
   endOf(seq: number): number {
-    const row = this.#sql
-      .exec<{ next: number | null }>("SELECT min(first_seq) AS next FROM runs WHERE first_seq > ?", seq)
-      .one();
+    const row = this.#sql.exec<{ next: number | null }>("SELECT min(first_seq) AS next FROM runs WHERE first_seq > ?", seq).one();
     return row.next === null ? NO_END : row.next - 1;
   }
 

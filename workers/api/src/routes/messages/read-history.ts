@@ -15,6 +15,9 @@ import { type App, reply, tenantRoute } from "../../http/routes.ts";
 import { timed } from "../../http/request.ts";
 import { callSession } from "../../session-client.ts";
 
+/** The bytes of messages as links, or in place, exactly as they came. */
+export const attachmentsSchema = z.enum(["link", "inline"]).default("link");
+
 const positive = z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER);
 
 const query = z
@@ -24,6 +27,7 @@ const query = z
     order: z.enum(["asc", "desc"]).default("asc"),
     limit: limitSchema,
     cursor: placeCursorSchema.optional(),
+    attachments: attachmentsSchema,
     max_bytes: positive.optional().meta({ description: "The longest recent run of at most so many bytes" }),
     max_tokens: positive.optional().meta({ description: "The longest recent run of at most so many tokens" }),
   })
@@ -65,15 +69,17 @@ function historyJson(page: HistoryPage): string {
   return `{"data":[${items.map((item) => item.json).join(",")}],${tail.slice(1)}`;
 }
 
-async function stream(c: Context<AppEnv>, id: string, { leaf_id: leafId, view, order }: Query): Promise<Response> {
+async function stream(c: Context<AppEnv>, id: string, { leaf_id: leafId, view, order, attachments }: Query): Promise<Response> {
   const leaf = leafId === undefined ? {} : { leaf_id: leafId };
-  const result = await callSession(c.env, tenantOf(c), id, (session) => session.streamHistory({ view, order, ...leaf }));
+  const result = await callSession(c.env, tenantOf(c), id, (session) =>
+    session.streamHistory({ view, order, attachments, ...leaf }),
+  );
   if (!result.ok) return reply(c, unknownLeafIs404(result));
   return c.body(result.value, 200, { "Content-Type": "application/x-ndjson" });
 }
 
 async function page(c: Context<AppEnv>, id: string, parameters: Query): Promise<Response> {
-  const { leaf_id, max_bytes, max_tokens, cursor, limit, view, order } = parameters;
+  const { leaf_id, max_bytes, max_tokens, cursor, limit, view, order, attachments } = parameters;
   // A window is one piece: its size is what it was asked by.
   const windowed = max_bytes !== undefined || max_tokens !== undefined;
   const result = await timed(c.get("timings"), "session", () =>
@@ -81,6 +87,7 @@ async function page(c: Context<AppEnv>, id: string, parameters: Query): Promise<
       session.readHistory({
         view,
         order,
+        attachments,
         limit: windowed ? MAX_WINDOW_MESSAGES : Math.min(limit, MAX_PAGE_LIMIT),
         ...(leaf_id === undefined ? {} : { leaf_id }),
         ...(cursor === undefined ? {} : { after: cursor }),

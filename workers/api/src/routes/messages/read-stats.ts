@@ -53,7 +53,13 @@ export const registerReadStats = (app: App) =>
       );
       if (!result.ok) return reply(c, unknownLeafIs404(result));
       const { items, leaf_id, totals, next } = result.value;
-      const page = { data: items, leaf_id, totals, has_more: next !== null, next_cursor: next === null ? null : encodePlace(next) };
+      const page = {
+        data: items,
+        leaf_id,
+        totals,
+        has_more: next !== null,
+        next_cursor: next === null ? null : encodePlace(next),
+      };
       return reply(c, ok(page));
     },
   );

@@ -9,7 +9,9 @@ export const place = {
   source: sourceSchema.optional().meta({ description: "`client` makes less of a key that may write as server" }),
 };
 
-export const storedMessage = messageSchema.nullable().meta({ description: "As stored. Null in a repetition when it was deleted since" });
+export const storedMessage = messageSchema
+  .nullable()
+  .meta({ description: "As stored. Null in a repetition when it was deleted since" });
 
 export const afterWriteFields = {
   leaf_id: z.string().nullable(),
