@@ -3,6 +3,7 @@
  * workerd stands still while it computes: each time is that of one call from outside that does many
  * operations inside the object, with the call's own cost in it.
  */
+import { stopWith } from "../scripts/options.ts";
 import { append } from "./engine/append.ts";
 import { cold } from "./engine/cold.ts";
 import { history } from "./engine/history.ts";
@@ -13,11 +14,11 @@ import type { Comparison } from "./measure.ts";
 const PARTS: Readonly<Record<string, (engines: Engines) => Promise<Comparison[]>>> = { append, history, recent, cold };
 export const ENGINE_PARTS: readonly string[] = Object.keys(PARTS);
 
-/** `only`: names of parts; none is all of them. Throws on a name that is none. */
+/** `only`: names of parts; none is all of them. Ends the process on a name that is none. */
 export async function engine(only: readonly string[]): Promise<Comparison[]> {
   const parts = (only.length === 0 ? ENGINE_PARTS : only).map((name) => {
     const part = PARTS[name];
-    if (part === undefined) throw new Error(`the engine's benchmark has no part ${name}: ${ENGINE_PARTS.join(", ")}`);
+    if (part === undefined) return stopWith(`the engine's benchmark has no part ${name}; it has ${ENGINE_PARTS.join(", ")}.`);
     return part;
   });
   const engines = await startEngines();

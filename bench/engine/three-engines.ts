@@ -1,6 +1,6 @@
 /** Starts one workerd with the three engines, and asks their objects from outside. */
 import { join } from "node:path";
-import { createTestHarness } from "wrangler";
+import { createTestHarness, unstable_readConfig as readConfig } from "wrangler";
 import { ROOT } from "../../scripts/plane.ts";
 import type { Done, Kind, Order, Side, Work } from "../baselines/engine/work.ts";
 import type { Timed } from "../measure.ts";
@@ -11,7 +11,10 @@ type Bindings = Record<"OURS" | "PUBLISHED" | "BARE", DurableObjectNamespace>;
 export type Engines = Awaited<ReturnType<typeof startEngines>>;
 
 export async function startEngines() {
-  const server = createTestHarness({ workers: [{ configPath: join(ROOT, "bench/baselines/engine/wrangler.jsonc") }] });
+  // Our object's own variables: one that is missing would change what it does.
+  const { vars } = readConfig({ config: join(ROOT, "workers/session-do/wrangler.jsonc") });
+  const configPath = join(ROOT, "bench/baselines/engine/wrangler.jsonc");
+  const server = createTestHarness({ workers: [{ configPath, vars: vars as Record<string, string> }] });
   await server.listen();
   const worker = server.getWorker<Bindings>("sessionplane-bench-engine");
 
