@@ -58,12 +58,12 @@ export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
     if (this.#store !== null) await this.#outbox.drain(this.#store, Date.now());
   }
 
-  async #read<T>(work: (store: SessionStore) => Result<T, Problem>): Promise<Result<T, Problem>> {
+  #read<T>(work: (store: SessionStore) => Result<T, Problem>): Result<T, Problem> {
     return this.#store === null ? err(NEVER_OPENED) : work(this.#store);
   }
 
   /** A write, and the alarm that tells of it, in one turn. */
-  async #write<T>(work: (store: SessionStore, now: number) => Result<T, Problem>): Promise<Result<T, Problem>> {
+  #write<T>(work: (store: SessionStore, now: number) => Result<T, Problem>): Result<T, Problem> {
     const store = this.#store;
     if (store === null) return err(NEVER_OPENED);
     const now = Date.now();
@@ -75,12 +75,20 @@ export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
   }
 
   /** The same for messages: what is large in them goes to R2 first. Most hold nothing of that kind. */
-  async #writeMessages<T>(
+  #writeMessages<T>(
+    messages: readonly Pick<Message, "parts">[],
+    work: (store: SessionStore, uploads: Uploads, now: number) => Result<T, Problem>,
+  ): Result<T, Problem> | Promise<Result<T, Problem>> {
+    const store = this.#store;
+    if (store === null || MediaBucket.hasNothingFor(messages)) return this.#write((open, now) => work(open, NO_UPLOADS, now));
+    return this.#uploadAndWrite(store, messages, work);
+  }
+
+  async #uploadAndWrite<T>(
+    store: SessionStore,
     messages: readonly Pick<Message, "parts">[],
     work: (store: SessionStore, uploads: Uploads, now: number) => Result<T, Problem>,
   ): Promise<Result<T, Problem>> {
-    const store = this.#store;
-    if (store === null || MediaBucket.hasNothingFor(messages)) return this.#write((open, now) => work(open, NO_UPLOADS, now));
     const uploads = await this.#bucket.upload(store, messages, Date.now());
     if (!uploads.ok) return uploads;
     return this.#write((open, now) => {
@@ -131,7 +139,7 @@ export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
   }
 
   async readHistory(query: Parameters1<"readHistory">) {
-    const page = await this.#read((store) => readMessages(store, query));
+    const page = this.#read((store) => readMessages(store, query));
     if (!page.ok || query.attachments !== "inline" || this.#store === null) return page;
     return ok(await inlinePage(this.#store, page.value, this.#bucket));
   }
@@ -141,7 +149,7 @@ export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
   }
 
   async getMessage(query: Parameters1<"getMessage">) {
-    const message = await this.#read((store) => readMessage(store, query));
+    const message = this.#read((store) => readMessage(store, query));
     if (!message.ok || query.attachments !== "inline" || this.#store === null) return message;
     return ok(await this.#bucket.inline(this.#store, message.value, message.value.meta.seq));
   }

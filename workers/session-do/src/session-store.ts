@@ -25,6 +25,11 @@ const HEAD = `SELECT max(${SEQUENCED.join(", ")}, (SELECT changed_seq FROM tree)
 /** The newest number that the log has given out. */
 const headOf = (sql: SqlStorage): number => sql.exec<{ head: number }>(HEAD).one().head;
 
+/** What other writes may add beside messages between two looks at the database's size. */
+const ROOM_UNASKED = 16 * 1024 * 1024;
+/** Its columns, its index, what the pages leave free. */
+const BYTES_BESIDE_A_MESSAGE = 512;
+
 export type StoreOptions = {
   readonly faults: FaultPoints;
   /** Bytes that the database may have: below the platform's limit, at which every write fails. */
@@ -43,6 +48,8 @@ export class SessionStore {
   readonly trigger = new Trigger();
   readonly faults: FaultPoints;
   readonly #maxBytes: number;
+  /** Bytes that may surely be written before the database's size is asked for again. */
+  #room = 0;
   #row: SessionRow;
 
   private constructor(storage: DurableObjectStorage, { faults, maxBytes }: StoreOptions, row: SessionRow) {
@@ -119,9 +126,13 @@ export class SessionStore {
       .filter(({ from_seq: from, to_seq: to }) => from <= seq && seq <= to && contains(this.messages.pathTo(to), seq));
   }
 
-  /** Whether the database may grow by this much and stay below the platform's limit. */
+  /** Whether the database may grow by this much and stay below the platform's limit. Its size is asked for now and then. */
   hasRoomFor(bytes: number): boolean {
-    return this.#storage.sql.databaseSize + bytes <= this.#maxBytes;
+    this.#room -= bytes + BYTES_BESIDE_A_MESSAGE;
+    if (this.#room >= 0) return true;
+    const room = this.#maxBytes - this.#storage.sql.databaseSize - bytes;
+    this.#room = Math.min(room, ROOM_UNASKED);
+    return room >= 0;
   }
 
   updatedAt(): number {

@@ -91,7 +91,10 @@ export class JobStore {
 
   /** The session's open job: there is one at most. */
   open(): JobRow | null {
-    this.#open ??= this.#sql.exec<JobRow>(`${SELECT} WHERE state IN ('queued', 'running') LIMIT 1`).toArray()[0] ?? null;
+    if (this.#open === undefined) {
+      const open = this.#sql.exec<JobRow>(`${SELECT} WHERE state IN ('queued', 'running') LIMIT 1`).toArray();
+      this.#open = open[0] ?? null;
+    }
     return this.#open;
   }
 

@@ -6,9 +6,10 @@ import { type Problem, fieldProblem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { AppendMessages, Appended, Written } from "@sessionplane/shared/rpc/session-rpc";
 import { admitFromClient } from "@sessionplane/engine/messages/client-source";
+import type { MessageDraft } from "@sessionplane/engine/storage/sqlite/message-tree";
 import type { SessionStore } from "../session-store.ts";
 import { afterWrite, checkOpen, checkRoom, compactIfDue, parentSeq, policyFor, storedMessage } from "./after-write.ts";
-import { type Draft, type Uploads, checkUploads, draftFor, keepMedia } from "./media-intake.ts";
+import { type Uploads, checkUploads, draftFor, keepMedia } from "./media-intake.ts";
 
 const at = (index: number): string => `/messages/${index}`;
 
@@ -34,21 +35,23 @@ function admit({ messages, source, rules }: AppendMessages): Result<readonly Mes
   return ok(admitted);
 }
 
-function draftAll(store: SessionStore, messages: readonly Message[], uploads: Uploads): Result<readonly Draft[], Problem> {
-  const drafts: Draft[] = [];
+function draftAll(store: SessionStore, messages: readonly Message[], uploads: Uploads): Result<readonly MessageDraft[], Problem> {
+  const drafts: MessageDraft[] = [];
+  let bytes = 0;
   for (const [index, message] of messages.entries()) {
     const draft = draftFor(store, message, at(index));
     if (!draft.ok) return draft;
+    const lost = checkUploads(store, draft.value, uploads);
+    if (lost !== null) return err(lost);
+    bytes += draft.value.bytes;
     drafts.push(draft.value);
   }
-  const bytes = drafts.reduce((sum, draft) => sum + draft.bytes, 0);
-  const lost = drafts.map((draft) => checkUploads(store, draft, uploads)).find((refused) => refused !== null);
-  const refused = checkRoom(store, bytes) ?? lost ?? null;
-  return refused === null ? ok(drafts) : err(refused);
+  const full = checkRoom(store, bytes);
+  return full === null ? ok(drafts) : err(full);
 }
 
 type Accepted = {
-  readonly drafts: readonly Draft[];
+  readonly drafts: readonly MessageDraft[];
   readonly parent: number;
   readonly policy: CompactionPolicy;
   readonly uploads: Uploads;
@@ -96,8 +99,7 @@ const replay = (store: SessionStore, receipt: string): Appended => ({
 /** One statement, nothing beside it: no transaction is needed. */
 function isPlain(store: SessionStore, { drafts, parent, policy }: Accepted): boolean {
   const [draft] = drafts;
-  if (draft === undefined || drafts.length > 1 || draft.refs.length > 0) return false;
-  if (!store.messages.isPlain(draft, parent)) return false;
+  if (draft === undefined || drafts.length > 1 || !store.messages.isPlain(draft, parent)) return false;
   return !store.trigger.isDue(store, store.historyTokens(parent) + draft.tokens, policy);
 }
 

@@ -24,7 +24,9 @@ const MIN_LARGE_TEXT = (MAX_STORED_BYTES * 4) / 3;
 /** Whether any text in a value is long enough to be a large attachment: asked of every write. */
 function holdsLongText(value: unknown): boolean {
   if (typeof value === "string") return value.length > MIN_LARGE_TEXT;
-  return typeof value === "object" && value !== null && Object.values(value).some(holdsLongText);
+  if (typeof value !== "object" || value === null) return false;
+  for (const key in value) if (holdsLongText((value as Readonly<Record<string, unknown>>)[key])) return true;
+  return false;
 }
 
 function* largeMedia(messages: readonly Pick<Message, "parts">[]): Generator<Media> {

@@ -16,14 +16,12 @@ import {
 } from "@sessionplane/engine/messages/media";
 import { MAX_STORED_BYTES, type MediaRef } from "@sessionplane/engine/storage/sqlite/media-store";
 import { type MessageDraft, draftOf } from "@sessionplane/engine/storage/sqlite/message-tree";
+import { estimateMessage } from "@sessionplane/engine/tokens/estimate";
 import type { SessionStore } from "../session-store.ts";
 
 /** Where the bytes that were uploaded for a write are in R2, by their id. */
 export type Uploads = ReadonlyMap<string, string>;
 export const NO_UPLOADS: Uploads = new Map();
-
-/** A message as it will be stored, and the bytes that leave it. */
-export type Draft = MessageDraft & { readonly refs: readonly MediaRef[]; readonly media: readonly Media[] };
 
 type Found = { readonly ref: MediaRef; readonly media: Media | null };
 
@@ -59,10 +57,9 @@ function linkAt(store: SessionStore, place: MediaPlace, at: string): Result<Foun
 }
 
 /** What will be stored for a message. `at`: its pointer in the request, for refusals. */
-export function draftFor(store: SessionStore, message: Message, at: string): Result<Draft, Problem> {
-  const whole = draftOf(message);
-  const none = { ...whole, refs: [], media: [] };
-  if (!mayHoldMedia(whole.pieces.join(""))) return ok(none);
+export function draftFor(store: SessionStore, message: Message, at: string): Result<MessageDraft, Problem> {
+  const json = JSON.stringify(message);
+  if (!mayHoldMedia(json)) return ok(draftOf(message, json));
   const found: Found[] = [];
   for (const place of mediaPlaces(message.parts)) {
     const bytes = bytesAt(message, place, at);
@@ -71,12 +68,13 @@ export function draftFor(store: SessionStore, message: Message, at: string): Res
     if (!one.ok) return one;
     if (one.value !== null) found.push(one.value);
   }
-  if (found.length === 0) return ok(none);
+  if (found.length === 0) return ok(draftOf(message, json));
   const refs = found.map(({ ref }) => ref);
   const sessionId = store.row.session_id;
   const linked = replaceAt(message, new Map(refs.map((ref) => [ref.path, formatLink({ ...ref, sessionId })])));
+  const media = found.flatMap((one) => one.media ?? []);
   // Tokens are those of what the model gets, which is the whole message.
-  return ok({ ...draftOf(linked, whole.tokens), refs, media: found.flatMap(({ media }) => media ?? []) });
+  return ok(draftOf(linked, JSON.stringify(linked), { refs, media, tokens: estimateMessage(message) }));
 }
 
 export const isLarge = ({ bytes }: Media): boolean => bytes.byteLength > MAX_STORED_BYTES;
@@ -84,11 +82,11 @@ export const isLarge = ({ bytes }: Media): boolean => bytes.byteLength > MAX_STO
 const LOST_UPLOAD = problem("unavailable", "An attachment was deleted while this write was under way: repeat it.");
 
 /** Whether every large attachment of a draft is there or was uploaded. */
-export const checkUploads = (store: SessionStore, draft: Draft, uploads: Uploads): Problem | null =>
+export const checkUploads = (store: SessionStore, draft: MessageDraft, uploads: Uploads): Problem | null =>
   draft.media.every((one) => !isLarge(one) || uploads.has(one.id) || store.media.find(one.id) !== null) ? null : LOST_UPLOAD;
 
 /** Keeps what left a message, once each, and the message's references to it. In the transaction of its row. */
-export function keepMedia(store: SessionStore, seq: number, { media, refs }: Draft, uploads: Uploads, now: number): void {
+export function keepMedia(store: SessionStore, seq: number, { media, refs }: MessageDraft, uploads: Uploads, now: number): void {
   for (const one of media) {
     if (store.media.find(one.id) === null) store.media.keep(one, isLarge(one) ? (uploads.get(one.id) ?? null) : null);
   }

@@ -58,8 +58,18 @@ export class MessageRows {
   insert(row: MessageRow, rest: readonly string[]): boolean {
     const written = this.#sql.exec(
       INSERT,
-      ...[row.seq, row.id, row.role, row.created_at, row.tokens, row.path_tokens, row.bytes, row.path_bytes, row.ordinal],
-      ...[row.call_ids, row.continuations, row.json],
+      row.seq,
+      row.id,
+      row.role,
+      row.created_at,
+      row.tokens,
+      row.path_tokens,
+      row.bytes,
+      row.path_bytes,
+      row.ordinal,
+      row.call_ids,
+      row.continuations,
+      row.json,
     );
     if (written.rowsWritten === 0) return false;
     if (rest.length > 0) this.#continue(row.seq, rest);

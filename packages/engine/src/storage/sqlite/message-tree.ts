@@ -4,10 +4,12 @@
  */
 import type { Message } from "@sessionplane/shared/message";
 import { estimateMessage } from "../../tokens/estimate.ts";
+import type { Media } from "../../messages/media.ts";
 import type { Range } from "../../tree/runs.ts";
 import { callIdsOf } from "../../tree/tool-calls.ts";
 import { EditStore, NO_SIZE, type Size } from "./edit-store.ts";
 import { type MessageMetaRow, type MessageRead, type MessageRow, MessageRows } from "./message-rows.ts";
+import type { MediaRef } from "./media-store.ts";
 import { RunStore } from "./run-store.ts";
 import type { Sequence } from "./sequence.ts";
 import { splitText, utf8Bytes } from "./split-text.ts";
@@ -24,28 +26,33 @@ export type MessageDraft = {
   readonly bytes: number;
   readonly tokens: number;
   readonly callIds: string | null;
+  /** The bytes that left it, and where in it they belong. */
+  readonly media: readonly Media[];
+  readonly refs: readonly MediaRef[];
 };
 
-/** Pure. `tokens`: when they were counted on what the message was before its media left it. */
-export function draftOf(message: Message, tokens = estimateMessage(message)): MessageDraft {
-  const json = JSON.stringify(message);
+type LeftOut = Pick<MessageDraft, "media" | "refs" | "tokens">;
+const NOTHING: readonly never[] = [];
+
+/** Pure. `left`: what has left the message, and the tokens that were counted before it did. */
+export function draftOf(message: Message, json = JSON.stringify(message), left?: LeftOut): MessageDraft {
+  const bytes = utf8Bytes(json);
   const ids = callIdsOf(message);
   const callIds = ids.length === 0 ? null : JSON.stringify(ids);
-  const pieces = splitText(json, callIds === null ? MAX_ROW_BYTES : MAX_ROW_BYTES - utf8Bytes(callIds));
-  return { message, pieces, bytes: utf8Bytes(json), tokens, callIds };
+  const room = callIds === null ? MAX_ROW_BYTES : MAX_ROW_BYTES - utf8Bytes(callIds);
+  return {
+    message,
+    pieces: bytes <= room ? [json] : splitText(json, room),
+    bytes,
+    tokens: left?.tokens ?? estimateMessage(message),
+    callIds,
+    media: left?.media ?? NOTHING,
+    refs: left?.refs ?? NOTHING,
+  };
 }
 
 /** What a message's edit or removal changes in the sums of the paths through it. */
 type Change = { readonly seq: number; readonly by: Size };
-
-const contentOf = ({ message, pieces, bytes, tokens, callIds }: MessageDraft) => ({
-  role: message.role,
-  tokens,
-  bytes,
-  call_ids: callIds,
-  continuations: pieces.length - 1,
-  json: pieces[0] ?? "",
-});
 
 export class MessageTree {
   readonly #sequence: Sequence;
@@ -96,9 +103,9 @@ export class MessageTree {
 
   // Writing
 
-  /** Whether the append is one statement: it goes on the last run, in one row. */
+  /** Whether the append is one statement: it goes on the last run, in one row, and nothing has left it. */
   isPlain(draft: MessageDraft, parentSeq: number): boolean {
-    return draft.pieces.length === 1 && this.#extendsRun(parentSeq);
+    return draft.pieces.length === 1 && draft.refs.length === 0 && this.#extendsRun(parentSeq);
   }
 
   /** A message goes on the newest run when it hangs below the newest message, and nothing after that was deleted. */
@@ -116,11 +123,16 @@ export class MessageTree {
     const row: MessageRow = {
       seq: this.#sequence.head + 1,
       id: draft.message.id,
+      role: draft.message.role,
       created_at: now,
+      tokens: draft.tokens,
       path_tokens: (parent?.path_tokens ?? 0) + draft.tokens,
+      bytes: draft.bytes,
       path_bytes: (parent?.path_bytes ?? 0) + draft.bytes,
       ordinal: (newest?.ordinal ?? 0) + 1,
-      ...contentOf(draft),
+      call_ids: draft.callIds,
+      continuations: draft.pieces.length - 1,
+      json: draft.pieces[0] ?? "",
     };
     const extendsRun = this.#extendsRun(parentSeq);
     if (!this.#rows.insert(row, draft.pieces.slice(1))) return { seq: this.seqOf(row.id) ?? 0, inserted: false };
@@ -140,7 +152,17 @@ export class MessageTree {
     // Nothing hangs below the newest message: its own sums can be set right.
     const isNewest = this.newest()?.seq === seq;
     const sums = isNewest ? { path_tokens: stored.path_tokens + by.tokens, path_bytes: stored.path_bytes + by.bytes } : stored;
-    const row: MessageRow = { ...stored, ...contentOf(draft), path_tokens: sums.path_tokens, path_bytes: sums.path_bytes };
+    const row: MessageRow = {
+      ...stored,
+      role: draft.message.role,
+      tokens: draft.tokens,
+      path_tokens: sums.path_tokens,
+      bytes: draft.bytes,
+      path_bytes: sums.path_bytes,
+      call_ids: draft.callIds,
+      continuations: draft.pieces.length - 1,
+      json: draft.pieces[0] ?? "",
+    };
     this.#rows.replace(row, draft.pieces.slice(1));
     if (isNewest) this.#newest = row;
     this.#change(now, [{ seq, by: isNewest ? NO_SIZE : by }], {});

@@ -1,7 +1,5 @@
 /** Text in pieces that fit a row, cut between code points. Pure. */
-const encoder = new TextEncoder();
-
-export const utf8Bytes = (text: string): number => encoder.encode(text).byteLength;
+export const utf8Bytes = (text: string): number => Buffer.byteLength(text);
 
 /** UTF-16 units that surely fit, whatever their UTF-8 size: each takes at most three bytes. */
 const MAX_BYTES_PER_UNIT = 3;
