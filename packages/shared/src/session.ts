@@ -87,6 +87,9 @@ export const sessionSchema = z
       state: compactionStateSchema,
       open_job_id: z.string().nullable(),
       policy: compactionPolicyPatchSchema,
+      calibration: z.number().optional().meta({
+        description: "Real tokens to an estimated one, by the last reported call. Only where the session itself is asked",
+      }),
     }),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime(),

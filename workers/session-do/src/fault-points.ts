@@ -5,6 +5,8 @@
 export type FaultPoint =
   | "media:uploaded"
   | "append:inserted"
+  | "edit:replaced"
+  | "remove:removed"
   | "append:written"
   | "append:armed"
   | "drain:begun"

@@ -1,4 +1,4 @@
-import { runDurableObjectAlarm } from "cloudflare:test";
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { JobId } from "@sessionplane/shared/ids";
 import type { UsageFact } from "@sessionplane/shared/queue/fact";
@@ -67,6 +67,56 @@ describe.each(APPEND_POINTS)("an object that dies at %s", (point) => {
     expect(again.value.results.every((one) => one.inserted)).toBe(true);
     expect((await describeIt(session)).message_count).toBe(20);
     expect(await jobs(session)).toHaveLength(1);
+  });
+});
+
+const PICTURE = { type: "file", mediaType: "image/png", url: `data:image/png;base64,${btoa("a picture")}` };
+const WRITE = { source: "server", rules: COMPACTING } as const;
+
+/** A session with an overlay over m1…, and a picture in m3. */
+async function withOverlay(): Promise<TestSession> {
+  const session = await opened();
+  const messages = conversation(20, 20).map((one) => (one.id === "m3" ? { ...one, parts: [...one.parts, PICTURE] } : one));
+  const { compaction_job_id: id } = await append(session, messages, { rules: COMPACTING });
+  const { fence } = valueOf(await session.rpc().claimJob(id as JobId));
+  valueOf(await session.rpc().commitJob(id as JobId, fence, { ...COMMIT, usage: [] }));
+  return session;
+}
+
+/** Everything that an edit or a deletion changes. */
+const changing = async (session: TestSession) => ({
+  overlays: valueOf(await session.rpc().listOverlays({ limit: 10 })).items.map((one) => one.stale),
+  raw: valueOf(await session.rpc().readHistory({ view: "raw", order: "asc", limit: 100, attachments: "inline" })).items.map(
+    (item) => item.json,
+  ),
+  tokens: (await describeIt(session)).token_estimate,
+  media: await runInDurableObject(session.newStub(), (_instance, { storage }) =>
+    ["media", "media_refs"].map((table) => storage.sql.exec(`SELECT count(*) AS rows FROM ${table}`).one()["rows"]),
+  ),
+});
+
+const CHANGES = {
+  edit: (session: TestSession) => session.rpc().putMessage({ message: message("m3", "no picture"), ...WRITE }),
+  removal: (session: TestSession) =>
+    session.rpc().deleteMessages({ ids: ["m3"], idempotency: { key: "k", fingerprint: "f" }, ...WRITE }),
+};
+
+describe.each([
+  ["edit", "edit:replaced"],
+  ["edit", "append:written"],
+  ["removal", "remove:removed"],
+  ["removal", "append:armed"],
+] as const)("an %s that dies at %s", (kind, point) => {
+  test("is there whole or not at all, and whole when it is repeated", async () => {
+    const [session, other] = [await withOverlay(), await withOverlay()];
+    const before = await changing(session);
+    valueOf<unknown, unknown>(await CHANGES[kind](other));
+    const after = await changing(other);
+    expect(after).not.toEqual(before);
+    await dies(session, point, () => CHANGES[kind](session));
+    expect([before, after]).toContainEqual(await changing(session));
+    valueOf<unknown, unknown>(await CHANGES[kind](session));
+    expect(await changing(session)).toEqual(after);
   });
 });
 

@@ -40,4 +40,10 @@ const LEAF_IN_TREE: Migration = {
   sql: "ALTER TABLE session DROP COLUMN leaf_seq; ALTER TABLE session DROP COLUMN leaf_chosen_at;",
 };
 
-export const MIGRATIONS: readonly Migration[] = [TREE, PLANE_TABLES, USAGE_BY_JOB, EDITS, LEAF_IN_TREE, MEDIA];
+/** Real tokens to an estimated one, by the last call that was reported since the last compaction. */
+const CALIBRATION: Migration = {
+  id: "007_calibration",
+  sql: "ALTER TABLE session ADD COLUMN calibration REAL NOT NULL DEFAULT 1;",
+};
+
+export const MIGRATIONS: readonly Migration[] = [TREE, PLANE_TABLES, USAGE_BY_JOB, EDITS, LEAF_IN_TREE, MEDIA, CALIBRATION];

@@ -13,6 +13,7 @@ type StoredRow = {
   seq: number;
   projected_seq: number;
   failures: number;
+  calibration: number;
   created_at: number;
   updated_at: number;
 };
@@ -25,7 +26,7 @@ export type SessionRow = Omit<StoredRow, "tenant_id" | "session_id" | "settings"
 };
 
 const COLUMNS =
-  "tenant_id, session_id, settings, status, end_reason, revision, seq, projected_seq, failures, created_at, updated_at";
+  "tenant_id, session_id, settings, status, end_reason, revision, seq, projected_seq, failures, calibration, created_at, updated_at";
 
 export function readSessionRow(sql: SqlStorage): SessionRow {
   const row = sql.exec<StoredRow>(`SELECT ${COLUMNS} FROM session`).one();
@@ -46,8 +47,8 @@ export const hasSessionRow = (sql: SqlStorage): boolean => sql.exec("SELECT 1 FR
 /** Writes the row whole: it is one row either way. */
 export function writeSessionRow(sql: SqlStorage, row: SessionRow): void {
   sql.exec(
-    `INSERT OR REPLACE INTO session (only, ${COLUMNS}) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT OR REPLACE INTO session (only, ${COLUMNS}) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ...[row.tenant_id, row.session_id, JSON.stringify(row.settings), row.status, row.end_reason, row.revision, row.seq],
-    ...[row.projected_seq, row.failures, row.created_at, row.updated_at],
+    ...[row.projected_seq, row.failures, row.calibration, row.created_at, row.updated_at],
   );
 }

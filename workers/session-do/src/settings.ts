@@ -21,6 +21,7 @@ export const newRow = ({ tenant_id, session_id, settings, created_at }: OpenSess
   seq: 1,
   projected_seq: 0,
   failures: 0,
+  calibration: 1,
   created_at,
   updated_at: created_at,
 });
@@ -50,6 +51,7 @@ export function describe(store: SessionStore, rules: TenantRules): Session {
       state: compactionState(store),
       open_job_id: store.jobs.open()?.id ?? null,
       policy: row.settings.compaction,
+      calibration: row.calibration,
     },
     created_at: formatInstant(row.created_at),
     updated_at: formatInstant(store.updatedAt()),

@@ -4,6 +4,7 @@ import type { CompactionJob } from "@sessionplane/shared/compaction-job";
 import { type Problem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { Idempotency, TenantRules, Written } from "@sessionplane/shared/rpc/session-rpc";
+import { calibratePolicy } from "@sessionplane/engine/tokens/calibrate";
 import type { SessionStore } from "../session-store.ts";
 import { type JobRow, toCompactionJob } from "./job-store.ts";
 import { planFor, queueJob } from "./plan-job.ts";
@@ -47,7 +48,7 @@ function requested(store: SessionStore, input: Request, now: number): Result<Job
   if (open !== null) return ok(open);
   const layered = compactionPolicySchema.safeParse(layerPolicies(input.rules.compaction, store.row.settings.compaction));
   if (!layered.success) return err(contradiction(layered.error.issues[0]));
-  const policy = layered.data;
+  const policy = calibratePolicy(layered.data, store.row.calibration);
   const plan = leaf === 0 ? ({ kind: "skip", reason: "too_short" } as const) : planFor(store, leaf, policy, true).plan;
   if (plan.kind === "skip")
     return err(problem("nothing_to_compact", WHY_NOT[plan.reason] ?? plan.reason, { fields: { reason: plan.reason } }));

@@ -135,7 +135,8 @@ function applySummary(store: SessionStore, job: JobRow, commit: JobCommit, now: 
     created_at: now,
   });
   store.faults.hit("commit:summarised");
-  if (store.row.failures > 0) store.save({ failures: 0 });
+  // What the calls before it had been like says nothing of a history that is another now.
+  if (store.row.failures > 0 || store.row.calibration !== 1) store.save({ failures: 0, calibration: 1 });
   const retention = commit.retention === null ? null : JSON.stringify(commit.retention);
   return store.jobs.write(
     {

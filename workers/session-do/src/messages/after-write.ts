@@ -4,6 +4,7 @@ import { type Message, messageSchema } from "@sessionplane/shared/message";
 import { type Problem, fieldProblem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { AfterWrite, TenantRules } from "@sessionplane/shared/rpc/session-rpc";
+import { calibratePolicy } from "@sessionplane/engine/tokens/calibrate";
 import type { SessionStore } from "../session-store.ts";
 
 const ENDED = problem("session_ended", "The session has ended: its messages no longer change.");
@@ -17,8 +18,9 @@ export function checkRoom(store: SessionStore, bytes: number): Problem | null {
   return problem("session_full", "The session's database is full: fork the session, split it, or delete messages.");
 }
 
+/** The policy in the tokens that the session counts in. */
 export const policyFor = (store: SessionStore, rules: TenantRules): CompactionPolicy =>
-  layerPolicies(rules.compaction, store.row.settings.compaction);
+  calibratePolicy(layerPolicies(rules.compaction, store.row.settings.compaction), store.row.calibration);
 
 /** Where a message hangs: 0 is a new root. */
 export function parentSeq(store: SessionStore, parentId: string | null | undefined): Result<number, Problem> {

@@ -6,7 +6,7 @@ import { type Problem, fieldProblem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { AppendMessages, Appended, Written } from "@sessionplane/shared/rpc/session-rpc";
 import { admitFromClient } from "@sessionplane/engine/messages/client-source";
-import type { MessageDraft } from "@sessionplane/engine/storage/sqlite/message-tree";
+import type { MessageDraft } from "@sessionplane/engine/messages/draft";
 import type { SessionStore } from "../session-store.ts";
 import { afterWrite, checkOpen, checkRoom, compactIfDue, parentSeq, policyFor, storedMessage } from "./after-write.ts";
 import { type Uploads, checkUploads, draftFor, keepMedia } from "./media-intake.ts";

@@ -35,6 +35,7 @@ function replace(store: SessionStore, message: Message, { uploads, now }: Edit<u
   const refused = checkRoom(store, draft.value.bytes) ?? checkUploads(store, draft.value, uploads);
   if (refused !== null) return err(refused);
   if (!store.messages.replace(seq, draft.value, now)) return ok(false);
+  store.faults.hit("edit:replaced");
   keepMedia(store, seq, draft.value, uploads, now);
   for (const overlay of store.overlaysOver(seq)) store.overlays.markStale(overlay.id, draft.value.tokens - before);
   return ok(true);

@@ -15,7 +15,7 @@ import {
   replaceAt,
 } from "@sessionplane/engine/messages/media";
 import { MAX_STORED_BYTES, type MediaRef } from "@sessionplane/engine/storage/sqlite/media-store";
-import { type MessageDraft, draftOf } from "@sessionplane/engine/storage/sqlite/message-tree";
+import { type MessageDraft, draftOf } from "@sessionplane/engine/messages/draft";
 import { estimateMessage } from "@sessionplane/engine/tokens/estimate";
 import type { SessionStore } from "../session-store.ts";
 

@@ -52,12 +52,16 @@ const planOf = (store: SessionStore, leaf: number, { view, order }: StreamQuery)
   planHistory(store.messages.pathTo(leaf), store.overlays.all(), view, order);
 
 /** With attachments in place a message weighs what they weigh too. */
-function* sized(store: SessionStore, reads: Iterable<Read>, { attachments }: MediaQuery): Generator<Read> {
-  if (attachments !== "inline") return yield* reads;
+function* weighed(store: SessionStore, reads: Iterable<Read>): Generator<Read> {
   for (const read of reads) {
     const bytes = "overlay" in read ? 0 : inBase64(store.media.bytesOf(read.seq));
     yield bytes === 0 ? read : { ...read, bytes: read.bytes + bytes };
   }
+}
+
+function readsOf(store: SessionStore, plan: HistoryPlan, { attachments }: MediaQuery, after?: number): Iterable<Read> {
+  const reads = readHistory(store.messages, plan, after);
+  return attachments === "inline" ? weighed(store, reads) : reads;
 }
 
 /** The longest recent run within the limits, in the order asked for. */
@@ -67,10 +71,7 @@ function readWindow(store: SessionStore, leaf: number, query: HistoryQuery): { i
     bytes: Math.min(query.max_bytes ?? MAX_PAGE_BYTES, MAX_PAGE_BYTES),
     tokens: query.max_tokens ?? Number.MAX_SAFE_INTEGER,
   };
-  const { taken, more } = take(
-    sized(store, readHistory(store.messages, planOf(store, leaf, { ...query, order: "desc" })), query),
-    limits,
-  );
+  const { taken, more } = take(readsOf(store, planOf(store, leaf, { ...query, order: "desc" }), query), limits);
   const items = toItems(store.messages, taken, "desc");
   return { items: query.order === "desc" ? items : items.reverse(), truncated: more };
 }
@@ -78,10 +79,7 @@ function readWindow(store: SessionStore, leaf: number, query: HistoryQuery): { i
 function readPage(store: SessionStore, leaf: number, query: HistoryQuery): { items: HistoryItem[]; next: HistoryPlace | null } {
   const count = Math.min(Math.max(1, query.limit), MAX_PAGE_ROWS);
   const limits: Limits = { count, bytes: MAX_PAGE_BYTES, tokens: Number.MAX_SAFE_INTEGER };
-  const { taken, more } = take(
-    sized(store, readHistory(store.messages, planOf(store, leaf, query), query.after?.seq), query),
-    limits,
-  );
+  const { taken, more } = take(readsOf(store, planOf(store, leaf, query), query, query.after?.seq), limits);
   const last = taken.at(-1);
   const next = more && last !== undefined ? { leaf, seq: placeAfter(last, query.order) } : null;
   return { items: toItems(store.messages, taken, query.order), next };
@@ -131,7 +129,7 @@ export function streamMessages(
   const stream = new ReadableStream({
     type: "bytes",
     async pull(controller: ReadableByteStreamController) {
-      const { taken, more } = take(sized(store, readHistory(store.messages, plan, after), query), limits);
+      const { taken, more } = take(readsOf(store, plan, query, after), limits);
       const last = taken.at(-1);
       if (last !== undefined) after = placeAfter(last, query.order);
       const lines = query.attachments === "inline" ? await inlineAll(store, taken, bucket) : taken;

@@ -1,9 +1,9 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { estimateMessage } from "@sessionplane/engine/tokens/estimate";
 import type { HistoryItem, HistoryOrder, HistoryPage, HistoryPlace, HistoryQuery } from "@sessionplane/shared/rpc/session-rpc";
-import { type TestSession, append, conversation, errorOf, message, opened, usage, valueOf } from "../testing/session.ts";
+import { RULES, type TestSession, append, conversation, errorOf, message, opened, usage, valueOf } from "../testing/session.ts";
 
 const RAW = { view: "raw", order: "asc", limit: 100 } as const;
 
@@ -14,7 +14,7 @@ const idsOf = (items: readonly HistoryItem[]): string[] => items.map((item) => i
 /** Every page, in the order asked for. */
 async function readAll(session: TestSession, query: Partial<HistoryQuery>): Promise<HistoryItem[]> {
   const items: HistoryItem[] = [];
-  for (let after: HistoryPlace | null | undefined; after !== null;) {
+  for (let after: HistoryPlace | null | undefined = query.after; after !== null;) {
     const page = await read(session, { ...query, ...(after === undefined ? {} : { after }) });
     items.push(...page.items);
     after = page.next;
@@ -232,4 +232,63 @@ test("an unknown leaf is refused by its parameter", async () => {
   expect(errorOf(await session.rpc().readHistory({ ...RAW, leaf_id: "x" }))).toMatchObject(expected);
   expect(errorOf(await session.rpc().streamHistory({ ...RAW, leaf_id: "x" }))).toMatchObject(expected);
   expect(errorOf(await session.rpc().getMessage({ id: "x" })).code).toBe("not_found");
+});
+
+describe("a page that goes on after a compaction around the place where it stood", () => {
+  test.each(["asc", "desc"] as const)("shows in %s order what it had not shown yet, as it was written", async (order) => {
+    const session = await opened();
+    const messages = conversation(10);
+    await append(session, messages);
+    const first = await read(session, { view: "history", order, limit: 4 });
+    const model: Model = { parents: new Map(messages.map(({ id }, i) => [id, messages[i - 1]?.id ?? null])), leaf: "m9" };
+    await addOverlays(session, model, [{ from: "m2", to: "m7", seq: 500 }]);
+    const rest = await readAll(session, {
+      view: "history",
+      order,
+      limit: 4,
+      ...(first.next === null ? {} : { after: first.next }),
+    });
+    const ids = [...idsOf(first.items), ...idsOf(rest)];
+    expect(order === "asc" ? ids : ids.toReversed()).toEqual(messages.map((one) => one.id));
+  });
+});
+
+test("a path of many short runs reads in order, in pages, both ways and as a stream", async () => {
+  const session = await opened();
+  // Two branches in turn: every message begins a run of its own.
+  await append(session, [message("root")]);
+  const tips: Record<string, string> = { a: "root", b: "root" };
+  for (let index = 0; index < 300; index++) {
+    for (const branch of ["a", "b"]) {
+      const id = `${branch}${index}`;
+      await append(session, [message(id)], { parent_id: tips[branch] ?? null });
+      tips[branch] = id;
+    }
+  }
+  const expected = ["root", ...Array.from({ length: 300 }, (_, index) => `b${index}`)];
+  expect(idsOf(await readAll(session, { limit: 100 }))).toEqual(expected);
+  expect(idsOf(await readAll(session, { limit: 100, order: "desc" })).toReversed()).toEqual(expected);
+  expect((await streamed(session, {})).map((line) => (JSON.parse(line) as { id: string }).id)).toEqual(expected);
+});
+
+describe("a database that is nearly full", () => {
+  test("takes no more content, says so, and still gives back and forgets what it has", async () => {
+    const session = await opened();
+    await append(session, [message("a"), message("b")]);
+    await evictDurableObject(session.stub);
+    await runInDurableObject(session.stub, async (instance, { storage }) => {
+      const size = vi
+        .spyOn(Object.getPrototypeOf(storage.sql) as SqlStorage, "databaseSize", "get")
+        .mockReturnValue(9_499_999_000);
+      const write = { source: "server", rules: RULES } as const;
+      const refused = await instance.append({ messages: [message("c", "x".repeat(2_000))], ...write });
+      const edited = await instance.putMessage({ message: message("a", "x".repeat(2_000)), ...write });
+      expect([refused, edited].map((result) => !result.ok && result.error.code)).toEqual(["session_full", "session_full"]);
+      expect((await instance.readHistory(RAW)).ok).toBe(true);
+      const deleted = await instance.deleteMessages({ ids: ["b"], idempotency: { key: "k", fingerprint: "" }, ...write });
+      expect(deleted.ok).toBe(true);
+      size.mockRestore();
+    });
+    expect(idsOf((await read(session)).items)).toEqual(["a"]);
+  });
 });

@@ -35,6 +35,7 @@ function removed(store: SessionStore, input: DeleteMessages, now: number): Resul
   if (seqs.length === 0) return ok({ results, ...afterWrite(store) });
   dropOverlays(store, seqs);
   store.messages.remove(seqs, now);
+  store.faults.hit("remove:removed");
   for (const seq of seqs) store.media.refer(seq, [], now);
   return ok({ results, ...compactIfDue(store, policyFor(store, input.rules), now) });
 }

@@ -31,7 +31,9 @@ export type TestSession = {
   readonly tenantId: TenantId;
   readonly sessionId: SessionId;
   readonly stub: DurableObjectStub<SessionDO>;
-  /** On a new stub: one whose object has died goes on failing. */
+  /** One whose object has died goes on failing. */
+  readonly newStub: () => DurableObjectStub<SessionDO>;
+  /** On a new stub. */
   readonly rpc: () => Rpc;
 };
 
@@ -41,7 +43,7 @@ export function unopened(): TestSession {
   const stub = () => env.SESSION.getByName(`${tenantId}:${sessionId}`);
   // The platform's RPC types lose branded ids and unions; the contract is the one that the class implements.
   const rpc = () => stub() as unknown as Rpc;
-  return { tenantId, sessionId, stub: stub(), rpc };
+  return { tenantId, sessionId, stub: stub(), newStub: stub, rpc };
 }
 
 export async function opened(settings: Partial<SessionSettings> = {}): Promise<TestSession> {

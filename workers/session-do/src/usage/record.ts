@@ -3,12 +3,33 @@ import { type Problem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { Idempotency, Written } from "@sessionplane/shared/rpc/session-rpc";
 import type { PricedUsage, RecordedUsage } from "@sessionplane/shared/usage-event";
+import { calibrationFactor } from "@sessionplane/engine/tokens/calibrate";
 import type { SessionStore } from "../session-store.ts";
 import { recorded } from "./ledger.ts";
 
 const OVERFLOW = problem("amount_overflow", "With these events a total of the session would be too large to be exact.");
 
 type Input = { readonly events: readonly PricedUsage[]; readonly idempotency?: Idempotency };
+/** Smaller changes are not worth a row. */
+const MIN_CHANGE = 0.02;
+
+/** The history that a call was given: up to the reply that it made, or to the message that it answered. */
+function contextOf(store: SessionStore, event: PricedUsage): number {
+  const named = event.message_id === null ? null : store.messages.seqOf(event.message_id);
+  const seq = named ?? store.messages.activeLeaf();
+  const isReply = store.messages.meta(seq)?.role === "assistant";
+  return isReply ? (store.messages.parentOf(seq)?.seq ?? 0) : seq;
+}
+
+/** Takes over what the newest real call says of the session's estimate. */
+function calibrate(store: SessionStore, events: readonly PricedUsage[], reply: readonly RecordedUsage[]): void {
+  const event = events.findLast((one, index) => one.purpose === "turn" && reply[index]?.status === "created");
+  if (event === undefined) return;
+  const factor = calibrationFactor(event.input_tokens, store.historyTokens(contextOf(store, event)));
+  if (factor === null || Math.abs(factor - store.row.calibration) < MIN_CHANGE) return;
+  store.save({ calibration: factor });
+}
+
 type Receipt = (readonly [id: string, status: RecordedUsage["status"]])[];
 
 const replay = (store: SessionStore, receipt: string): RecordedUsage[] =>
@@ -22,6 +43,7 @@ export function recordUsage(store: SessionStore, input: Input, now: number): Res
   const effect = () => {
     if (!store.ledger.holds(input.events)) return err(OVERFLOW);
     const reply = input.events.map((event) => store.ledger.record(event, null, now));
+    calibrate(store, input.events, reply);
     const receipt: Receipt = reply.map(({ id, status }) => [id, status]);
     return ok({ reply, receipt: JSON.stringify(receipt) });
   };

@@ -1,7 +1,8 @@
 import { evictDurableObject } from "cloudflare:test";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import type { JobId } from "@sessionplane/shared/ids";
 import type { PricedUsage } from "@sessionplane/shared/usage-event";
-import { type TestSession, errorOf, opened, usage, valueOf } from "../testing/session.ts";
+import { RULES, type TestSession, append, conversation, errorOf, message, opened, usage, valueOf } from "../testing/session.ts";
 
 const record = async (session: TestSession, events: readonly PricedUsage[]) =>
   valueOf(await session.rpc().recordUsage({ events })).value;
@@ -75,4 +76,47 @@ test("a total that no cell holds exactly is refused whole", async () => {
   const refused = await session.rpc().recordUsage({ events: [usage("b"), usage("c", { lines: [line] })] });
   expect(errorOf(refused).code).toBe("amount_overflow");
   expect((await totals(session)).events).toBe(1);
+});
+
+describe("a real call's count", () => {
+  const POLICY = { threshold: 6_000, keep_recent_tokens: 600, protect_head: 1, cooldown_messages: 0 };
+  const rules = { ...RULES, compaction: POLICY };
+  const factor = async (session: TestSession) => valueOf(await session.rpc().describe(rules)).compaction.calibration;
+
+  test("makes compaction due at real tokens, until the next compaction", async () => {
+    const session = await opened();
+    // 4,000 estimated tokens: the model says that they were 8,000.
+    await append(session, conversation(40, 100), { rules });
+    await append(session, [message("question")], { rules });
+    await record(session, [usage("call", { input_tokens: 8_000, message_id: "question" })]);
+    expect(await factor(session)).toBeCloseTo(2, 1);
+    const { compaction_job_id: id } = await append(session, [message("answer", "ok", "assistant")], { rules });
+    const job = await session.rpc().claimJob(id as JobId);
+    const { fence, policy } = valueOf(job);
+    expect(policy.keep_recent_tokens).toBeLessThan(320);
+    valueOf(await session.rpc().commitJob(id as JobId, fence, { summary: "s", model: "m", retention: null, usage: [] }));
+    expect(await factor(session)).toBe(1);
+  });
+
+  test("survives an eviction, and a repetition of an old event changes nothing", async () => {
+    const session = await opened();
+    await append(session, conversation(40, 100), { rules });
+    await record(session, [usage("one", { input_tokens: 6_000 })]);
+    await record(session, [usage("two", { input_tokens: 12_000 })]);
+    const before = await factor(session);
+    await evictDurableObject(session.stub);
+    await record(session, [usage("one", { input_tokens: 6_000 })]);
+    expect([before, await factor(session)]).toEqual([before, before]);
+    expect(before).toBeGreaterThan(2.9);
+  });
+
+  test("of a short history, of a compaction or too small to matter is left alone", async () => {
+    const session = await opened();
+    await append(session, conversation(4, 100), { rules });
+    await record(session, [usage("short", { input_tokens: 5_000 })]);
+    await append(session, conversation(40, 100, "n"), { rules });
+    await record(session, [usage("compaction", { input_tokens: 9_000, purpose: "compaction" })]);
+    await record(session, [usage("less", { input_tokens: 100 })]);
+    expect(await factor(session)).toBe(1);
+  });
 });

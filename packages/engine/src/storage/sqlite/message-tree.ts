@@ -2,54 +2,13 @@
  * The tree of messages: rows with a rising seq, paths as runs of them. Writes are synchronous; a caller
  * that writes more than one row puts the calls in one `transactionSync`, and calls `forget` when it fails.
  */
-import type { Message } from "@sessionplane/shared/message";
-import { estimateMessage } from "../../tokens/estimate.ts";
-import type { Media } from "../../messages/media.ts";
+import type { MessageDraft } from "../../messages/draft.ts";
 import type { Range } from "../../tree/runs.ts";
-import { callIdsOf } from "../../tree/tool-calls.ts";
 import { EditStore, NO_SIZE, type Size } from "./edit-store.ts";
 import { type MessageMetaRow, type MessageRead, type MessageRow, MessageRows } from "./message-rows.ts";
-import type { MediaRef } from "./media-store.ts";
 import { RunStore } from "./run-store.ts";
 import type { Sequence } from "./sequence.ts";
-import { splitText, utf8Bytes } from "./split-text.ts";
 import { type TreeRow, TreeRowStore } from "./tree-row.ts";
-
-/** UTF-8 bytes of JSON in one row: below the platform's 2 MB for all of the row's columns. */
-const MAX_ROW_BYTES = 1_572_864;
-
-/** A message as it will be stored, whatever it hangs below. */
-export type MessageDraft = {
-  readonly message: Message;
-  /** Its JSON: a row each. */
-  readonly pieces: readonly string[];
-  readonly bytes: number;
-  readonly tokens: number;
-  readonly callIds: string | null;
-  /** The bytes that left it, and where in it they belong. */
-  readonly media: readonly Media[];
-  readonly refs: readonly MediaRef[];
-};
-
-type LeftOut = Pick<MessageDraft, "media" | "refs" | "tokens">;
-const NOTHING: readonly never[] = [];
-
-/** Pure. `left`: what has left the message, and the tokens that were counted before it did. */
-export function draftOf(message: Message, json = JSON.stringify(message), left?: LeftOut): MessageDraft {
-  const bytes = utf8Bytes(json);
-  const ids = callIdsOf(message);
-  const callIds = ids.length === 0 ? null : JSON.stringify(ids);
-  const room = callIds === null ? MAX_ROW_BYTES : MAX_ROW_BYTES - utf8Bytes(callIds);
-  return {
-    message,
-    pieces: bytes <= room ? [json] : splitText(json, room),
-    bytes,
-    tokens: left?.tokens ?? estimateMessage(message),
-    callIds,
-    media: left?.media ?? NOTHING,
-    refs: left?.refs ?? NOTHING,
-  };
-}
 
 /** What a message's edit or removal changes in the sums of the paths through it. */
 type Change = { readonly seq: number; readonly by: Size };
