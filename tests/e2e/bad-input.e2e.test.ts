@@ -19,6 +19,90 @@ const event = { model: "gpt-4o", provider: "openai", usage: { inputTokens: 1, ou
 
 /** name, method, path below the session (or absolute), body, status, code, pointer. */
 type Case = readonly [string, string, string, unknown, number, string, string?];
+
+/** Messages that no store should take, each refused at its place. */
+function messageCases(): Case[] {
+  const append = (one: object): [string, string, unknown] => ["POST", "/messages", { message: one }];
+  const withParts = (...parts: unknown[]): [string, string, unknown] => append({ role: "user", parts });
+  const tool = (toolCallId: unknown) => withParts({ type: "tool-x", toolCallId, state: "input-available", input: {} });
+  const batch = (...messages: object[]): [string, string, unknown] => ["POST", "/messages", { messages }];
+  const many = Array.from({ length: 10_000 }, (_, index) => text(`n${index}`, "user", "x"));
+  return [
+    ["an empty id", ...append({ ...message, id: "" }), 422, "invalid", "/message/id"],
+    ["an id of 129 characters", ...append({ ...message, id: "x".repeat(129) }), 422, "invalid", "/message/id"],
+    ["no parts", ...withParts(), 422, "invalid", "/message/parts"],
+    ["a part that is null", ...withParts(null), 422, "invalid", "/message/parts/0"],
+    ["a part that is empty text", ...withParts(""), 422, "invalid", "/message/parts/0"],
+    ["a part that is a list", ...withParts([]), 422, "invalid", "/message/parts/0"],
+    ["a part without a type", ...withParts({ text: "x" }), 422, "invalid", "/message/parts/0/type"],
+    ["a tool part without an id", ...tool(undefined), 422, "invalid", "/message/parts/0/toolCallId"],
+    ["a tool part whose id is null", ...tool(null), 422, "invalid", "/message/parts/0/toolCallId"],
+    ["a tool part whose id is empty", ...tool(""), 422, "invalid", "/message/parts/0/toolCallId"],
+    ["a tool part whose id is a list", ...tool(["c"]), 422, "invalid", "/message/parts/0/toolCallId"],
+    ["a tool part whose id is too long", ...tool("c".repeat(129)), 422, "invalid", "/message/parts/0/toolCallId"],
+    [
+      "the same id twice in a batch",
+      ...batch(text("d", "user", "1"), text("d", "user", "2")),
+      422,
+      "duplicate_message_id",
+      "/messages/1/id",
+    ],
+    ["10,000 messages in one call", ...batch(...many), 422, "invalid", "/messages"],
+    [
+      "a message below itself",
+      "POST",
+      "/messages",
+      { message: text("self", "user", "x"), parent_id: "self" },
+      422,
+      "unknown_parent",
+      "/parent_id",
+    ],
+    [
+      "a message below a later one",
+      "POST",
+      "/messages",
+      { messages: [text("c1", "user", "x"), text("c2", "user", "y")], parent_id: "c2" },
+      422,
+      "unknown_parent",
+      "/parent_id",
+    ],
+    [
+      "broken base64",
+      ...withParts({ type: "file", mediaType: "image/png", url: "data:image/png;base64,@@" }),
+      422,
+      "broken_media",
+      "/message/parts/0/url",
+    ],
+    ["another id than the path's", "PUT", "/messages/m1", { message: text("m2", "user", "x") }, 422, "invalid", "/message/id"],
+    ["a result for no message", "PATCH", "/messages/nope", { toolCallId: "c", output: 1 }, 404, "not_found"],
+    ["a result for no call", "PATCH", "/messages/m1", { toolCallId: "c", output: 1 }, 422, "unknown_tool_call", "/toolCallId"],
+    ["a deletion of nothing", "DELETE", "/messages/nope", undefined, 404, "not_found"],
+    ["a deletion of no ids", "POST", "/messages/delete", { ids: [] }, 422, "invalid", "/ids"],
+    ["a leaf that is none", "PUT", "/leaf", { leaf_id: "nope" }, 422, "unknown_leaf", "/leaf_id"],
+    ["a leaf that is null", "PUT", "/leaf", { leaf_id: null }, 422, "invalid", "/leaf_id"],
+    ["bytes and tokens at once", "GET", "/messages?max_bytes=1&max_tokens=1", undefined, 422, "invalid", "?max_bytes"],
+    ["a window of nothing", "GET", "/messages?max_bytes=0", undefined, 422, "invalid", "?max_bytes"],
+    ["attachments in a way that there is not", "GET", "/messages?attachments=zip", undefined, 422, "invalid", "?attachments"],
+    [
+      "an attachment's malformed id",
+      "GET",
+      "/v1/attachments/att_x?session_id=ses_01m8ngf31nesgbjawm0yzz5x4h",
+      undefined,
+      404,
+      "not_found",
+    ],
+    [
+      "usage too large for a row",
+      "POST",
+      "/usage",
+      { event: { ...event, usage: { ...event.usage, note: "x".repeat(3_000_000) } } },
+      422,
+      "invalid",
+      "/event/usage",
+    ],
+  ];
+}
+
 const CASES: readonly Case[] = [
   ["malformed JSON", "POST", "/messages", "{bad", 400, "malformed_json"],
   ["bytes that are not UTF-8", "POST", "/messages", new Uint8Array([0x22, 0xff, 0x22]), 400, "malformed_json"],
@@ -49,6 +133,7 @@ const CASES: readonly Case[] = [
     422,
     "invalid",
   ],
+  ...messageCases(),
   ["an unknown role", "POST", "/messages", { message: { ...message, role: "wizard" } }, 422, "invalid", "/message/role"],
   [
     "negative tokens",
@@ -158,6 +243,13 @@ describe("bad input", () => {
     expect(reply.headers.get("Content-Type")).toBe("application/problem+json");
     expect(reply.body.request_id).toBe(reply.headers.get("Request-Id"));
     if (pointer !== undefined) expect(reply.body.errors?.map((error) => error.pointer)).toContain(pointer);
+  });
+
+  test("takes a text of five megabytes whole", async () => {
+    const path = `/v1/sessions/${await plane.session(tenant)}`;
+    const large = text("large", "user", "5 MB of 🙂 ".repeat(450_000));
+    expect((await tenant.call("POST", `${path}/messages`, { message: large })).status).toBe(201);
+    expect((await tenant.call("GET", `${path}/messages/large`)).body["message"]).toEqual(large);
   });
 
   test("changes nothing", async () => {
