@@ -81,6 +81,8 @@ function messageCases(): Case[] {
     ["a leaf that is none", "PUT", "/leaf", { leaf_id: "nope" }, 422, "unknown_leaf", "/leaf_id"],
     ["a leaf that is null", "PUT", "/leaf", { leaf_id: null }, 422, "invalid", "/leaf_id"],
     ["bytes and tokens at once", "GET", "/messages?max_bytes=1&max_tokens=1", undefined, 422, "invalid", "?max_bytes"],
+    ["a merge of nothing", "PATCH", "/messages/m1", { toolCallId: "c", source: "server" }, 422, "invalid", ""],
+    ["a window with a cursor", "GET", `/messages?max_bytes=9&cursor=${btoa("[1,1]")}`, undefined, 422, "invalid", "?cursor"],
     ["a window of nothing", "GET", "/messages?max_bytes=0", undefined, 422, "invalid", "?max_bytes"],
     ["attachments in a way that there is not", "GET", "/messages?attachments=zip", undefined, 422, "invalid", "?attachments"],
     [
@@ -250,6 +252,23 @@ describe("bad input", () => {
     const large = text("large", "user", "5 MB of 🙂 ".repeat(450_000));
     expect((await tenant.call("POST", `${path}/messages`, { message: large })).status).toBe(201);
     expect((await tenant.call("GET", `${path}/messages/large`)).body["message"]).toEqual(large);
+  });
+
+  test("takes a field that is named like a call's id, however long", async () => {
+    const path = `/v1/sessions/${await plane.session(tenant)}`;
+    const odd = { id: "odd", role: "user", parts: [{ type: "x", toolCallId: "a".repeat(2_000_000) }] };
+    expect((await tenant.call("POST", `${path}/messages`, { message: odd })).status).toBe(201);
+  });
+
+  test("gives nothing for a cursor from before all messages were deleted", async () => {
+    const path = `/v1/sessions/${await plane.session(tenant)}`;
+    const messages = ["a", "b", "c"].map((id) => text(id, "user", id));
+    await tenant.call("POST", `${path}/messages`, { messages });
+    const { next_cursor: cursor } = (await tenant.call<{ next_cursor: string }>("GET", `${path}/messages?limit=1`)).body;
+    await tenant.call("DELETE", `${path}/messages`);
+    const page = await tenant.call("GET", `${path}/messages?limit=1&cursor=${cursor}`);
+    expect([page.status, page.body]).toMatchObject([200, { data: [], leaf_id: null, has_more: false }]);
+    expect((await tenant.call("GET", `${path}/stats?cursor=${cursor}`)).status).toBe(200);
   });
 
   test("changes nothing", async () => {

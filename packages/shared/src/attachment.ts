@@ -11,11 +11,9 @@ export type AttachmentLink = { readonly id: AttachmentId; readonly sessionId: Se
 export const formatLink = ({ id, sessionId, mediaType }: AttachmentLink): string =>
   `${PATH}${id}?session_id=${sessionId}&media_type=${encodeURIComponent(mediaType)}`;
 
-/** Whether a text says that it is such a link, well-formed or not. */
-export const looksLikeLink = (text: string): boolean => text.startsWith(PATH);
-
+/** Null for any other text: it may be a path of another's API. */
 export function parseLink(text: string): AttachmentLink | null {
-  if (!looksLikeLink(text)) return null;
+  if (!text.startsWith(PATH)) return null;
   const [path = "", query = ""] = text.slice(PATH.length).split("?");
   const parameters = new URLSearchParams(query);
   const id = parseId("attachment", path);

@@ -85,7 +85,9 @@ export const toolPatchSchema = z
     preliminary: z.boolean().optional(),
     approval: z.looseObject({ id: z.string() }).optional(),
   })
-  .refine((patch) => Object.keys(patch).length > 1, { message: "give something to merge beside toolCallId" })
+  .refine((patch) => Object.keys(patch).some((key) => key !== "toolCallId" && key !== "source"), {
+    message: "give something to merge beside toolCallId",
+  })
   .refine((patch) => patch.output === undefined || patch.errorText === undefined, {
     path: ["errorText"],
     message: "give output or errorText, and not both",

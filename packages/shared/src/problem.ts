@@ -24,6 +24,7 @@ export const PROBLEMS = {
   job_open: { status: 409, title: "Another job of this session is open" },
   precondition_failed: { status: 412, title: "The resource has changed" },
   body_too_large: { status: 413, title: "The body is too large" },
+  message_too_large: { status: 413, title: "The message is too large" },
   unsupported_media_type: { status: 415, title: "The body's media type is not accepted" },
   range_not_satisfiable: { status: 416, title: "The range lies past the end" },
   invalid: { status: 422, title: "The request does not fit the schema" },
@@ -66,6 +67,9 @@ export const problem = (code: ProblemCode, detail: string, extra: Omit<Problem, 
   detail,
   ...extra,
 });
+
+/** The same words for what never was, what is gone and what is another tenant's. */
+export const NOT_FOUND: Problem = problem("not_found", "There is nothing at this path.");
 
 /** A refusal of one field of the body. */
 export const fieldProblem = (code: ProblemCode, pointer: string, message: string): Problem =>

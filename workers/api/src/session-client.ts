@@ -3,13 +3,12 @@
  * platform says that it may help; every call below is safe to repeat, or carries an idempotency key.
  */
 import { type SessionId, type TenantId, parseId } from "@sessionplane/shared/ids";
-import type { Problem } from "@sessionplane/shared/problem";
+import { NOT_FOUND, type Problem } from "@sessionplane/shared/problem";
 import type { Result } from "@sessionplane/shared/result";
 import type { SessionRpc } from "@sessionplane/shared/rpc/session-rpc";
 import { connect } from "./catalog/db.ts";
 import { findSessionToOpen } from "./catalog/sessions.ts";
 import type { ApiEnv } from "./env.ts";
-import { NOT_FOUND } from "./http/params.ts";
 import { Unavailable } from "./http/problems.ts";
 import { type TenantPrincipal, rulesOf } from "./http/principal.ts";
 

@@ -6,9 +6,10 @@
 import { DurableObject } from "cloudflare:workers";
 import type { JobId } from "@sessionplane/shared/ids";
 import type { Message } from "@sessionplane/shared/message";
-import { type Problem, problem } from "@sessionplane/shared/problem";
+import { NOT_FOUND, type Problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { JobRefusal, SessionRpc } from "@sessionplane/shared/rpc/session-rpc";
+import { NO_UPLOADS, type Uploads } from "@sessionplane/engine/messages/intake";
 import { isMigrated } from "@sessionplane/engine/storage/sqlite/migrate";
 import { toOverlay } from "@sessionplane/engine/storage/sqlite/overlays";
 import type { SessionEnv } from "./env.ts";
@@ -20,8 +21,7 @@ import { Outbox } from "./log/drain.ts";
 import { append } from "./messages/append.ts";
 import { chooseLeaf, listBranches, listLeaves } from "./messages/branches.ts";
 import { patchMessage, putMessage } from "./messages/edit.ts";
-import { MediaBucket } from "./messages/media-bucket.ts";
-import { NO_UPLOADS, type Uploads } from "./messages/media-intake.ts";
+import { MediaBucket, mayHoldLarge } from "./messages/media-bucket.ts";
 import { inlinePage, readAttachment, readMessage, readMessages, streamMessages } from "./messages/read.ts";
 import { clearMessages, deleteMessages } from "./messages/remove.ts";
 import { readStats } from "./messages/stats.ts";
@@ -31,7 +31,6 @@ import { recordUsage } from "./usage/record.ts";
 import { toSessionUsage, toUsageEvent } from "./usage/ledger.ts";
 import { seqPage } from "./seq-page.ts";
 
-const NEVER_OPENED = problem("not_found", "There is nothing at this path.");
 const NO_JOB: JobRefusal = { code: "not_found", detail: "the session was never opened" };
 
 type Parameters1<M extends keyof SessionRpc> = Parameters<SessionRpc[M]>[0];
@@ -59,13 +58,13 @@ export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
   }
 
   #read<T>(work: (store: SessionStore) => Result<T, Problem>): Result<T, Problem> {
-    return this.#store === null ? err(NEVER_OPENED) : work(this.#store);
+    return this.#store === null ? err(NOT_FOUND) : work(this.#store);
   }
 
   /** A write, and the alarm that tells of it, in one turn. */
   #write<T>(work: (store: SessionStore, now: number) => Result<T, Problem>): Result<T, Problem> {
     const store = this.#store;
-    if (store === null) return err(NEVER_OPENED);
+    if (store === null) return err(NOT_FOUND);
     const now = Date.now();
     const result = work(store, now);
     this.#faults.hit("append:written");
@@ -80,7 +79,9 @@ export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
     work: (store: SessionStore, uploads: Uploads, now: number) => Result<T, Problem>,
   ): Result<T, Problem> | Promise<Result<T, Problem>> {
     const store = this.#store;
-    if (store === null || MediaBucket.hasNothingFor(messages)) return this.#write((open, now) => work(open, NO_UPLOADS, now));
+    // What will be refused anyway uploads nothing.
+    if (store === null || store.row.status === "ended" || !mayHoldLarge(messages))
+      return this.#write((open, now) => work(open, NO_UPLOADS, now));
     return this.#uploadAndWrite(store, messages, work);
   }
 
@@ -90,7 +91,7 @@ export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
     work: (store: SessionStore, uploads: Uploads, now: number) => Result<T, Problem>,
   ): Promise<Result<T, Problem>> {
     const uploads = await this.#bucket.upload(store, messages, Date.now());
-    if (!uploads.ok) return uploads;
+    if (!uploads.ok) return this.#write(() => uploads);
     return this.#write((open, now) => {
       const result = work(open, uploads.value, now);
       this.#bucket.release(open, uploads.value, now);
@@ -151,7 +152,8 @@ export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
   async getMessage(query: Parameters1<"getMessage">) {
     const message = this.#read((store) => readMessage(store, query));
     if (!message.ok || query.attachments !== "inline" || this.#store === null) return message;
-    return ok(await this.#bucket.inline(this.#store, message.value, message.value.meta.seq));
+    const [inlined = message.value] = await this.#bucket.inline(this.#store, [message.value], (one) => one.meta.seq);
+    return ok(inlined);
   }
 
   async putMessage(input: Parameters1<"putMessage">) {

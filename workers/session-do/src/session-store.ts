@@ -7,7 +7,7 @@ import { migrate } from "@sessionplane/engine/storage/sqlite/migrate";
 import { MediaStore } from "@sessionplane/engine/storage/sqlite/media-store";
 import { MessageTree } from "@sessionplane/engine/storage/sqlite/message-tree";
 import { OverlayStore, type StoredOverlay } from "@sessionplane/engine/storage/sqlite/overlays";
-import { contains } from "@sessionplane/engine/tree/runs";
+import { contains, within } from "@sessionplane/engine/tree/runs";
 import { Sequence } from "@sessionplane/engine/storage/sqlite/sequence";
 import type { FaultPoints } from "./fault-points.ts";
 import { IdempotencyKeys } from "./idempotency.ts";
@@ -102,6 +102,7 @@ export class SessionStore {
       this.media.forget();
       this.ledger.forget();
       this.jobs.forget();
+      this.trigger.forget();
       this.#row = readSessionRow(this.#storage.sql);
       throw error;
     }
@@ -119,11 +120,12 @@ export class SessionStore {
     );
   }
 
-  /** Overlays whose range this message is in. */
-  overlaysOver(seq: number): StoredOverlay[] {
-    return this.overlays
-      .all()
-      .filter(({ from_seq: from, to_seq: to }) => from <= seq && seq <= to && contains(this.messages.pathTo(to), seq));
+  /** Overlays whose range one of these messages is in. */
+  overlaysOver(seqs: readonly number[]): StoredOverlay[] {
+    return this.overlays.all().filter(({ from_seq: from, to_seq: to }) => {
+      const range = within(this.messages.pathTo(to), from, to);
+      return seqs.some((seq) => contains(range, seq));
+    });
   }
 
   /** Whether the database may grow by this much and stay below the platform's limit. Its size is asked for now and then. */

@@ -8,7 +8,7 @@ import type { HistoryItem, HistoryOrder, HistoryView } from "@sessionplane/share
 import type { MessageRead } from "../storage/sqlite/message-rows.ts";
 import type { MessageTree } from "../storage/sqlite/message-tree.ts";
 import type { StoredOverlay } from "../storage/sqlite/overlays.ts";
-import { utf8Bytes } from "../storage/sqlite/split-text.ts";
+import { utf8Bytes } from "../messages/split-text.ts";
 import { type Range, within } from "../tree/runs.ts";
 import { type Segment, segments, standing } from "./apply-overlays.ts";
 import { overlayMessage } from "./overlay-message.ts";

@@ -4,6 +4,9 @@
  */
 export type Sized = { readonly tokens: number; readonly bytes: number };
 
+/** What a page or a window of a stream holds at most, unless one message alone is larger. */
+export const MAX_PAGE_BYTES = 4 * 1024 * 1024;
+
 export type Limits = { readonly count: number; readonly bytes: number; readonly tokens: number };
 
 /** Takes messages while they fit; the first is always taken. `more` tells whether something was left. */

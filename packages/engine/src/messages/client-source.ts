@@ -5,7 +5,12 @@
 import { type Message, type Role, isToolPart } from "@sessionplane/shared/message";
 import { type Problem, fieldProblem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
-import type { TenantRules } from "@sessionplane/shared/rpc/session-rpc";
+
+/** What a tenant lets its clients write. */
+export type ClientRules = {
+  readonly client_roles: readonly Role[];
+  readonly reserved_metadata_keys: readonly string[];
+};
 
 type Metadata = Readonly<Record<string, unknown>>;
 
@@ -30,7 +35,7 @@ function guardMetadata(message: Message, stored: Message | null, reserved: reado
 const mayHoldTools = (roles: readonly Role[]): boolean => roles.includes("assistant") || roles.includes("tool");
 
 /** Refuses a role that a client may not write. `at`: the pointer of the message. */
-export function checkClientRole(role: string, rules: TenantRules, at: string): Problem | null {
+export function checkClientRole(role: string, rules: ClientRules, at: string): Problem | null {
   const roles: readonly string[] = rules.client_roles;
   if (roles.includes(role)) return null;
   return fieldProblem(
@@ -44,7 +49,7 @@ export function checkClientRole(role: string, rules: TenantRules, at: string): P
 export function admitFromClient(
   message: Message,
   stored: Message | null,
-  rules: TenantRules,
+  rules: ClientRules,
   at: string,
 ): Result<Message, Problem> {
   const role = checkClientRole(stored?.role ?? message.role, rules, at) ?? checkClientRole(message.role, rules, at);

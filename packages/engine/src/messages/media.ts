@@ -17,6 +17,14 @@ export type Media = {
   readonly bytes: Uint8Array;
 };
 
+/** Where in a message bytes belong, and what stands before their base64 there. */
+export type MediaRef = {
+  readonly path: readonly (string | number)[];
+  readonly prefix: string;
+  readonly mediaType: string;
+  readonly id: AttachmentId;
+};
+
 /** A value that may be bytes or a link to them, and where it stands: `["parts", 2, "url"]`. */
 export type MediaPlace = {
   readonly path: readonly (string | number)[];
@@ -65,6 +73,9 @@ export function decodeExactly(base64: string): Uint8Array | null {
   return bytes.length > 0 && bytes.toString("base64") === base64 ? bytes : null;
 }
 
+/** Characters of base64 for so many bytes. */
+export const base64Length = (bytes: number): number => Math.ceil(bytes / 3) * 4;
+
 /** Base64 that a lenient reader takes too: spaces, no padding. */
 export const isBase64 = (text: string): boolean => /^[A-Za-z0-9+/_-]+={0,2}$/.test(text.replaceAll(/\s/g, ""));
 
@@ -73,13 +84,16 @@ export function mediaOf(bytes: Uint8Array, mediaType: string): Media {
   return { id: attachmentIdOf(digest), sha256: digest.toString("hex"), mediaType, bytes };
 }
 
-/** The value with the texts at these places replaced. Only what leads there is copied. */
-export function replaceAt<T>(root: T, texts: ReadonlyMap<readonly (string | number)[], string>): T {
-  const copy = structuredClone(root);
-  for (const [path, text] of texts) {
-    let at: unknown = copy;
-    for (const key of path.slice(0, -1)) at = (at as Record<string | number, unknown>)[key];
-    (at as Record<string | number, unknown>)[path.at(-1) ?? ""] = text;
-  }
-  return copy;
+function replaceOne(value: unknown, path: readonly (string | number)[], text: string): unknown {
+  const [key, ...rest] = path;
+  if (key === undefined) return text;
+  if (Array.isArray(value)) return value.with(Number(key), replaceOne(value[Number(key)], rest, text));
+  return isObject(value) ? { ...value, [key]: replaceOne(value[key], rest, text) } : value;
+}
+
+/** The message with the texts at these places replaced. Only what leads there is copied. */
+export function replaceAt(message: Message, texts: ReadonlyMap<readonly (string | number)[], string>): Message {
+  let { parts } = message;
+  for (const [[, ...path], text] of texts) parts = replaceOne(parts, path, text) as Message["parts"];
+  return { ...message, parts };
 }

@@ -1,6 +1,6 @@
 /** Merging what came of a tool call into its part of a message. Pure. States: those of the AI SDK's tool parts. */
 import { type Message, type Source, type ToolPatch, type ToolState, isToolPart } from "@sessionplane/shared/message";
-import { type Problem, fieldProblem, problem } from "@sessionplane/shared/problem";
+import { type Problem, fieldProblem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 
 type Part = Message["parts"][number];
@@ -40,26 +40,26 @@ function merge(part: Part, patch: ToolPatch): Result<Part, Problem> {
   return ok(merged);
 }
 
-const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
-
-function checkClient(part: Part, merged: Part, patch: ToolPatch): Problem | null {
+function checkClient(patch: ToolPatch): Problem | null {
   const state = stateOf(patch);
   if (patch.input !== undefined) return fieldProblem("part_not_allowed", "/input", "a client may not change a call's input");
   if (state === undefined || !FROM_CLIENT.includes(state))
     return fieldProblem("part_not_allowed", "/state", `a client may set ${FROM_CLIENT.join(", ")}`);
-  if (hasResult(part) && !same(part, merged)) return problem("tool_call_closed", "The tool call has its result already.");
   return null;
 }
 
+/** `wasAnswered`: the call had a result before. A client may not give it another. */
+type Merged = { readonly message: Message; readonly wasAnswered: boolean };
+
 /** The message with the patch merged into the part of its tool call, or why it can't be. */
-export function withToolResult(message: Message, patch: ToolPatch, source: Source): Result<Message, Problem> {
+export function withToolResult(message: Message, patch: ToolPatch, source: Source): Result<Merged, Problem> {
   const index = message.parts.findLastIndex((part) => isToolPart(part) && part["toolCallId"] === patch.toolCallId);
   const part = message.parts[index];
   if (part === undefined)
     return err(fieldProblem("unknown_tool_call", "/toolCallId", `${message.id} has no tool call ${patch.toolCallId}`));
   const merged = merge(part, patch);
   if (!merged.ok) return merged;
-  const refused = source === "client" ? checkClient(part, merged.value, patch) : null;
+  const refused = source === "client" ? checkClient(patch) : null;
   if (refused !== null) return err(refused);
-  return ok({ ...message, parts: message.parts.with(index, merged.value) });
+  return ok({ message: { ...message, parts: message.parts.with(index, merged.value) }, wasAnswered: hasResult(part) });
 }

@@ -53,11 +53,13 @@ const estimateJson = (value: unknown): number =>
 
 const DATA_URL = /^data:[^,]*;base64,/;
 
+/** Tokens of an attachment. */
+export const estimateMedia = (mediaType: string, bytes: number): number =>
+  mediaType.startsWith("image/") ? TOKENS_PER_IMAGE : Math.min(Math.ceil(bytes / BYTES_PER_TOKEN), MAX_TOKENS_PER_FILE);
+
 function estimateFile(mediaType: unknown, url: unknown): number {
   if (typeof url !== "string" || !DATA_URL.test(url)) return 0;
-  if (typeof mediaType === "string" && mediaType.startsWith("image/")) return TOKENS_PER_IMAGE;
-  const bytes = ((url.length - url.indexOf(",") - 1) * 3) / 4;
-  return Math.min(Math.ceil(bytes / BYTES_PER_TOKEN), MAX_TOKENS_PER_FILE);
+  return estimateMedia(typeof mediaType === "string" ? mediaType : "", ((url.length - url.indexOf(",") - 1) * 3) / 4);
 }
 
 type Part = Message["parts"][number];

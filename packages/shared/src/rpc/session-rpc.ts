@@ -50,7 +50,7 @@ export type AfterWrite = {
   readonly compaction_job_id: string | null;
 };
 
-/** `message`: as it is stored; null in a repetition when it was deleted since. */
+/** `message`: as it is stored; null when it was deleted since, or when all of them are too much for a reply. */
 export type Appended = AfterWrite & {
   readonly results: readonly { readonly id: string; readonly inserted: boolean; readonly message: Message | null }[];
 };
@@ -61,6 +61,7 @@ type MessageWrite = { readonly source: Source; readonly rules: TenantRules; read
 export type IfMatch = "any" | number;
 
 export type PutMessage = MessageWrite & {
+  readonly idempotency?: Idempotency;
   readonly message: Message;
   /** Where a new message hangs, as in an append. One that is there stays where it is. */
   readonly parent_id?: string | null;
@@ -219,13 +220,13 @@ export interface SessionRpc {
   streamHistory(query: StreamQuery): Promise<Result<ReadableStream<Uint8Array>, Problem>>;
   getMessage(query: { id: string } & MediaQuery): Promise<Result<StoredMessage, Problem>>;
   /** Updates or appends. An update keeps the message's place. */
-  putMessage(input: PutMessage): Promise<Result<WrittenMessage, Problem>>;
+  putMessage(input: PutMessage): Promise<Result<Written<WrittenMessage>, Problem>>;
   /** Merges into one tool part: results that arrive at once never overwrite each other. */
   patchMessage(input: PatchMessage): Promise<Result<Written<WrittenMessage>, Problem>>;
   /** What hung below a deleted message hangs below the nearest that is left. */
   deleteMessages(input: DeleteMessages): Promise<Result<Written<DeletedMessages>, Problem>>;
   /** Every message and overlay. Settings, usage and jobs stay. */
-  clearMessages(input: { source: Source; rules: TenantRules }): Promise<Result<AfterWrite, Problem>>;
+  clearMessages(input: { source: Source; idempotency: Idempotency }): Promise<Result<Written<AfterWrite>, Problem>>;
   chooseLeaf(input: { leaf_id: string }): Promise<Result<AfterWrite, Problem>>;
   /** The messages right below one, oldest first; of null: the roots. */
   listBranches(query: { id: string | null; limit: number; after_seq?: number }): Promise<Result<Branches, Problem>>;

@@ -6,7 +6,7 @@ import type { Context, MiddlewareHandler } from "hono";
 import { createMiddleware } from "hono/factory";
 import { OPERATOR_SCOPES, type Scope } from "@sessionplane/shared/api-key";
 import { parseId } from "@sessionplane/shared/ids";
-import { type Problem, problem } from "@sessionplane/shared/problem";
+import { NOT_FOUND, type Problem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import { findPrincipal, touchKey } from "../catalog/api-keys.ts";
 import { recordAudit } from "../catalog/audit-events.ts";
@@ -77,7 +77,7 @@ async function actAsTenant(c: Context<AppEnv>, operator: Principal, scope: Scope
   const tenantId = parseId("tenant", header);
   const db = connect(c.env.CATALOG);
   const tenant = tenantId === null ? null : await findTenant(db, tenantId);
-  if (tenantId === null || tenant === null) return refuse(problem("not_found", "There is nothing at this path."));
+  if (tenantId === null || tenant === null) return refuse(NOT_FOUND);
   await recordAudit(db, {
     tenantId,
     actor: operator.keyId,

@@ -25,6 +25,10 @@ export function ifMatchMessage(c: Context<AppEnv>): Result<{ if_match?: IfMatch 
   return ok(version.value === undefined ? {} : { if_match: version.value });
 }
 
+/** Whether what the caller has is what there is: `If-None-Match`, a list of tags or `*`. */
+export const matchesNone = (header: string | undefined, etag: string): boolean =>
+  header !== undefined && (header.trim() === "*" || header.split(",").some((one) => one.trim().replace(/^W\//, "") === etag));
+
 export const versionTag = ({ version }: { readonly version: number }): Record<string, string> => ({ ETag: `"${version}"` });
 
 export const STALE = problem("precondition_failed", "The resource is not at the revision that If-Match names.");

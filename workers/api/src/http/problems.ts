@@ -5,7 +5,7 @@
 import type { Context, ErrorHandler, NotFoundHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { z } from "@hono/zod-openapi";
-import { type FieldProblem, PROBLEMS, type Problem, problem } from "@sessionplane/shared/problem";
+import { NOT_FOUND, type FieldProblem, PROBLEMS, type Problem, problem } from "@sessionplane/shared/problem";
 import type { AppEnv } from "../env.ts";
 import { logError } from "../log.ts";
 
@@ -55,7 +55,7 @@ type Target = "json" | "query" | "param" | "header" | "form" | "cookie";
 
 /** What a validator found wrong: 404 in a path, 400 for an unknown query parameter, else 422 with pointers. */
 export function validationProblem(target: Target, error: z.core.$ZodError): Problem {
-  if (target === "param") return problem("not_found", "There is nothing at this path.");
+  if (target === "param") return NOT_FOUND;
   if (target === "query") {
     const unknown = error.issues.flatMap((issue) => (issue.code === "unrecognized_keys" ? issue.keys : []));
     if (unknown.length > 0) {
@@ -109,4 +109,4 @@ export const onError: ErrorHandler<AppEnv> = (error, c) => {
   return problemReply(c, UNEXPECTED);
 };
 
-export const onNotFound: NotFoundHandler<AppEnv> = (c) => problemReply(c, problem("not_found", "There is nothing at this path."));
+export const onNotFound: NotFoundHandler<AppEnv> = (c) => problemReply(c, NOT_FOUND);

@@ -1,8 +1,7 @@
 /** Whose rows a list or report shows. A tenant's key sees its own, whatever it asks for. Pure. */
 import type { TenantId } from "@sessionplane/shared/ids";
-import type { Problem } from "@sessionplane/shared/problem";
+import { NOT_FOUND, type Problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
-import { NOT_FOUND } from "./params.ts";
 import type { Principal } from "./principal.ts";
 
 export type TenantScope = TenantId | "all_tenants";

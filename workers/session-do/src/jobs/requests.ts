@@ -1,7 +1,7 @@
 /** What people do with compaction: ask for it, look at it, cancel it. */
 import { compactionPolicySchema, layerPolicies } from "@sessionplane/shared/compaction-policy";
 import type { CompactionJob } from "@sessionplane/shared/compaction-job";
-import { type Problem, problem } from "@sessionplane/shared/problem";
+import { NOT_FOUND, type Problem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { Idempotency, TenantRules, Written } from "@sessionplane/shared/rpc/session-rpc";
 import { calibratePolicy } from "@sessionplane/engine/tokens/calibrate";
@@ -11,8 +11,6 @@ import { planFor, queueJob } from "./plan-job.ts";
 
 export const showJob = (store: SessionStore, job: JobRow): CompactionJob =>
   toCompactionJob(store.row.session_id, job, store.ledger.billedForJob(job.id));
-
-const NOT_FOUND = problem("not_found", "There is nothing at this path.");
 
 const WHY_NOT: Record<string, string> = {
   too_short: "The head and the tail that the policy keeps are all there is.",

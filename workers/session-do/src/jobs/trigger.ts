@@ -21,6 +21,11 @@ export class Trigger {
   /** The last plan that came to nothing, and the number of messages from which another is worth its reads. */
   #vain: Vain | null = null;
 
+  /** The history is another than the one that was planned in vain. */
+  forget(): void {
+    this.#vain = null;
+  }
+
   /** Cheap: asked on every append. `historyTokens`: of the active leaf, with what is being appended. */
   isDue(store: SessionStore, historyTokens: number, policy: CompactionPolicy): boolean {
     if (!policy.automatic || !shouldCompact(historyTokens, policy)) return false;

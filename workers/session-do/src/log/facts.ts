@@ -2,7 +2,7 @@
 import type { FactBatch, JobFact, SessionFact, UsageFact } from "@sessionplane/shared/queue/fact";
 import type { CompactionState } from "@sessionplane/shared/session";
 import { pricedUsageSchema } from "@sessionplane/shared/usage-event";
-import { utf8Bytes } from "@sessionplane/engine/storage/sqlite/split-text";
+import { utf8Bytes } from "@sessionplane/engine/messages/split-text";
 import { toCompactionJob } from "../jobs/job-store.ts";
 import { MAX_FAILURES_IN_A_ROW } from "../jobs/trigger.ts";
 import type { SessionStore } from "../session-store.ts";

@@ -7,9 +7,10 @@ import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { AppendMessages, Appended, Written } from "@sessionplane/shared/rpc/session-rpc";
 import { admitFromClient } from "@sessionplane/engine/messages/client-source";
 import type { MessageDraft } from "@sessionplane/engine/messages/draft";
+import { type Uploads, bytesStored, checkUploads, draftFor, keepMedia } from "@sessionplane/engine/messages/intake";
 import type { SessionStore } from "../session-store.ts";
-import { afterWrite, checkOpen, checkRoom, compactIfDue, parentSeq, policyFor, storedMessage } from "./after-write.ts";
-import { type Uploads, checkUploads, draftFor, keepMedia } from "./media-intake.ts";
+import { afterWrite, compactIfDue, policyFor } from "./after-write.ts";
+import { checkOpen, checkRoom, parentSeq, storedMessage } from "./write-checks.ts";
 
 const at = (index: number): string => `/messages/${index}`;
 
@@ -39,11 +40,11 @@ function draftAll(store: SessionStore, messages: readonly Message[], uploads: Up
   const drafts: MessageDraft[] = [];
   let bytes = 0;
   for (const [index, message] of messages.entries()) {
-    const draft = draftFor(store, message, at(index));
+    const draft = draftFor(store.media, message, { sessionId: store.row.session_id, seq: null, at: at(index) });
     if (!draft.ok) return draft;
-    const lost = checkUploads(store, draft.value, uploads);
+    const lost = checkUploads(store.media, draft.value, uploads);
     if (lost !== null) return err(lost);
-    bytes += draft.value.bytes;
+    bytes += bytesStored(store.media, draft.value);
     drafts.push(draft.value);
   }
   const full = checkRoom(store, bytes);
@@ -72,29 +73,39 @@ function accept(store: SessionStore, input: AppendMessages, uploads: Uploads): R
 
 type OneResult = Appended["results"][number];
 
+/** What was stored before and is shown in one reply: workers hand each other 32 MiB at most. */
+const MAX_SHOWN_BYTES = 8 * 1024 * 1024;
+
+/** Shows stored messages until they are too much for one reply. */
+function shower(store: SessionStore): (id: string) => Message | null {
+  let room = MAX_SHOWN_BYTES;
+  return (id) => {
+    room -= store.messages.meta(store.messages.seqOf(id) ?? 0)?.bytes ?? 0;
+    return room < 0 ? null : storedMessage(store, id);
+  };
+}
+
 /** Each message below the one before it; a message that was there already is the parent of the next. */
 function writeAll(store: SessionStore, { drafts, parent, uploads }: Accepted, now: number): OneResult[] {
+  const show = shower(store);
   let below = parent;
   return drafts.map((draft) => {
     const { seq, inserted } = store.messages.append(draft, below, now);
     below = seq;
-    if (inserted && draft.refs.length > 0) keepMedia(store, seq, draft, uploads, now);
+    if (inserted && draft.left.refs.length > 0) keepMedia(store.media, seq, draft, uploads, now);
     const { id } = draft.message;
-    return { id, inserted, message: inserted ? draft.message : storedMessage(store, id) };
+    return { id, inserted, message: inserted ? draft.message : show(id) };
   });
 }
 
 /** The receipt of a keyed append: what each message's result was. */
 const receiptOf = (results: readonly OneResult[]): string => JSON.stringify(results.map(({ id, inserted }) => [id, inserted]));
 
-const replay = (store: SessionStore, receipt: string): Appended => ({
-  results: (JSON.parse(receipt) as [string, boolean][]).map(([id, inserted]) => ({
-    id,
-    inserted,
-    message: storedMessage(store, id),
-  })),
-  ...afterWrite(store),
-});
+function replay(store: SessionStore, receipt: string): Appended {
+  const show = shower(store);
+  const results = (JSON.parse(receipt) as [string, boolean][]).map(([id, inserted]) => ({ id, inserted, message: show(id) }));
+  return { results, ...afterWrite(store) };
+}
 
 /** One statement, nothing beside it: no transaction is needed. */
 function isPlain(store: SessionStore, { drafts, parent, policy }: Accepted): boolean {

@@ -2,14 +2,22 @@
  * Large attachments in R2, under the session's own prefix. An object is noted before it is uploaded and
  * deleted when nothing refers to it, so that a death in between leaves none behind.
  */
+import { type Message, messageSchema } from "@sessionplane/shared/message";
 import { type Problem, problem } from "@sessionplane/shared/problem";
-import type { Message } from "@sessionplane/shared/message";
 import { type Result, err, ok } from "@sessionplane/shared/result";
-import { type Media, decodeExactly, encodingAt, mediaOf, mediaPlaces, replaceAt } from "@sessionplane/engine/messages/media";
-import { MAX_STORED_BYTES, type MediaRef } from "@sessionplane/engine/storage/sqlite/media-store";
+import { NO_UPLOADS, type Uploads, isLarge } from "@sessionplane/engine/messages/intake";
+import {
+  type Media,
+  type MediaRef,
+  decodeExactly,
+  encodingAt,
+  mediaOf,
+  mediaPlaces,
+  replaceAt,
+} from "@sessionplane/engine/messages/media";
+import { MAX_STORED_BYTES } from "@sessionplane/engine/storage/sqlite/media-store";
 import { logError } from "../log.ts";
 import type { SessionStore } from "../session-store.ts";
-import { NO_UPLOADS, type Uploads, isLarge } from "./media-intake.ts";
 
 /** Longer than any upload takes; then it belongs to a write that died. */
 const UPLOAD_MS = 60 * 60 * 1000;
@@ -42,16 +50,23 @@ function* largeMedia(messages: readonly Pick<Message, "parts">[]): Generator<Med
   }
 }
 
+/** Whether something in these messages may have to be uploaded. */
+export const mayHoldLarge = (messages: readonly Pick<Message, "parts">[]): boolean =>
+  messages.some(({ parts }) => holdsLongText(parts));
+
+/** A message with what it takes to put its bytes in place: read in one turn, so that nothing changes between. */
+type Filling<T> = {
+  readonly item: T;
+  readonly refs: readonly MediaRef[];
+  /** By their id: the bytes, or the key in R2. */
+  readonly sources: ReadonlyMap<string, Uint8Array | string | null>;
+};
+
 export class MediaBucket {
   readonly #bucket: R2Bucket;
 
   constructor(bucket: R2Bucket) {
     this.#bucket = bucket;
-  }
-
-  /** Whether these messages hold nothing that has to be uploaded. */
-  static hasNothingFor(messages: readonly Pick<Message, "parts">[]): boolean {
-    return !messages.some(({ parts }) => holdsLongText(parts));
   }
 
   /** Uploads the large attachments of messages that the session does not hold yet. */
@@ -69,6 +84,7 @@ export class MediaBucket {
       }
     } catch (error) {
       logError("upload_failed", error, { session_id: store.row.session_id });
+      this.release(store, uploads, now);
       return err(NOT_STORED);
     }
     return ok(uploads.size === 0 ? NO_UPLOADS : uploads);
@@ -87,24 +103,45 @@ export class MediaBucket {
     store.media.discarded(keys);
   }
 
-  /** A message with its bytes in place, exactly as they came. */
-  async inline<T extends { readonly json: string }>(store: SessionStore, item: T, seq: number): Promise<T> {
-    const refs = store.media.refsOf(seq);
-    return refs.length === 0 ? item : { ...item, json: await this.#fill(store, item.json, refs) };
+  /** The items with their bytes in place, exactly as they came. `seqOf`: null for what is no stored message. */
+  inline<T extends { readonly json: string }>(
+    store: SessionStore,
+    items: readonly T[],
+    seqOf: (item: T) => number | null,
+  ): Promise<T[]> {
+    const fillings = items.map((item): Filling<T> => {
+      const seq = seqOf(item);
+      const refs = seq === null ? [] : store.media.refsOf(seq);
+      const sources = new Map(refs.map(({ id }) => [id, store.media.find(id)?.r2_key ?? store.media.content(id)]));
+      return { item, refs, sources };
+    });
+    return this.#fillAll(fillings);
   }
 
-  async #fill(store: SessionStore, json: string, refs: readonly MediaRef[]): Promise<string> {
+  async #fillAll<T extends { readonly json: string }>(fillings: readonly Filling<T>[]): Promise<T[]> {
+    const filled: T[] = [];
+    for (const { item, refs, sources } of fillings) {
+      filled.push(refs.length === 0 ? item : { ...item, json: await this.#fill(item.json, refs, sources) });
+    }
+    return filled;
+  }
+
+  async #fill(json: string, refs: readonly MediaRef[], sources: Filling<unknown>["sources"]): Promise<string> {
+    const base64 = new Map<string, string | null>();
+    for (const [id, source] of sources) {
+      const bytes = typeof source === "string" ? await this.#download(source) : source;
+      base64.set(id, bytes === null ? null : Buffer.from(bytes).toString("base64"));
+    }
     const texts = new Map<MediaRef["path"], string>();
     for (const { path, prefix, id } of refs) {
-      const bytes = await this.#bytesOf(store, id);
-      if (bytes !== null) texts.set(path, prefix + Buffer.from(bytes).toString("base64"));
+      const text = base64.get(id) ?? null;
+      // What was deleted since it was read stays a link.
+      if (text !== null) texts.set(path, prefix + text);
     }
-    return JSON.stringify(replaceAt(JSON.parse(json) as object, texts));
+    return JSON.stringify(replaceAt(messageSchema.parse(JSON.parse(json)), texts));
   }
 
-  async #bytesOf(store: SessionStore, id: string): Promise<Uint8Array | null> {
-    const key = store.media.find(id)?.r2_key ?? null;
-    if (key === null) return store.media.content(id);
+  async #download(key: string): Promise<Uint8Array | null> {
     const object = await this.#bucket.get(key);
     return object === null ? null : new Uint8Array(await object.arrayBuffer());
   }

@@ -1,5 +1,5 @@
 /** Reading a session: pages, the recent window, the stream, one message. */
-import { type Problem, problem } from "@sessionplane/shared/problem";
+import { NOT_FOUND, type Problem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type {
   AttachmentContent,
@@ -20,20 +20,16 @@ import {
   readHistory,
   toItems,
 } from "@sessionplane/engine/history/read-history";
-import { type Limits, take } from "@sessionplane/engine/history/recent-window";
+import { type Limits, MAX_PAGE_BYTES, take } from "@sessionplane/engine/history/recent-window";
+import { base64Length } from "@sessionplane/engine/messages/media";
 import type { SessionStore } from "../session-store.ts";
 import type { MediaBucket } from "./media-bucket.ts";
 
-/** What a page or a window of a stream holds at most, unless one message alone is larger. */
-const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 const MAX_STREAM_ROWS = 200;
 /** More than the API asks for; what is sent beside the content stays small. */
 const MAX_PAGE_ROWS = 1_000;
-
-const NOT_FOUND = problem("not_found", "There is nothing at this path.");
-
-/** Characters of base64 for so many bytes. */
-const inBase64 = (bytes: number): number => Math.ceil(bytes / 3) * 4;
+/** A window of tiny messages: what is sent beside each adds up. */
+const MAX_WINDOW_ROWS = 10_000;
 
 /** The leaf to read to; 0 in an empty session. A read that goes on keeps the path that it began with. */
 export function leafOf(
@@ -54,7 +50,7 @@ const planOf = (store: SessionStore, leaf: number, { view, order }: StreamQuery)
 /** With attachments in place a message weighs what they weigh too. */
 function* weighed(store: SessionStore, reads: Iterable<Read>): Generator<Read> {
   for (const read of reads) {
-    const bytes = "overlay" in read ? 0 : inBase64(store.media.bytesOf(read.seq));
+    const bytes = "overlay" in read ? 0 : base64Length(store.media.bytesOf(read.seq));
     yield bytes === 0 ? read : { ...read, bytes: read.bytes + bytes };
   }
 }
@@ -67,7 +63,7 @@ function readsOf(store: SessionStore, plan: HistoryPlan, { attachments }: MediaQ
 /** The longest recent run within the limits, in the order asked for. */
 function readWindow(store: SessionStore, leaf: number, query: HistoryQuery): { items: HistoryItem[]; truncated: boolean } {
   const limits: Limits = {
-    count: Number.MAX_SAFE_INTEGER,
+    count: MAX_WINDOW_ROWS,
     bytes: Math.min(query.max_bytes ?? MAX_PAGE_BYTES, MAX_PAGE_BYTES),
     tokens: query.max_tokens ?? Number.MAX_SAFE_INTEGER,
   };
@@ -98,17 +94,11 @@ export function readMessages(store: SessionStore, query: HistoryQuery): Result<H
   return ok({ ...whole, ...readPage(store, leaf.value, query), truncated: false });
 }
 
-async function inlineAll(store: SessionStore, reads: readonly Read[], bucket: MediaBucket): Promise<Read[]> {
-  const inlined: Read[] = [];
-  for (const read of reads) inlined.push("overlay" in read ? read : await bucket.inline(store, read, read.seq));
-  return inlined;
-}
+const seqOfRead = (read: Read): number | null => ("overlay" in read ? null : read.seq);
 
 /** The page with attachments in place. */
 export async function inlinePage(store: SessionStore, page: HistoryPage, bucket: MediaBucket): Promise<HistoryPage> {
-  const items: HistoryItem[] = [];
-  for (const item of page.items) items.push(await bucket.inline(store, item, item.meta.seq));
-  return { ...page, items };
+  return { ...page, items: await bucket.inline(store, page.items, (item) => item.meta.seq) };
 }
 
 /**
@@ -122,17 +112,17 @@ export function streamMessages(
 ): Result<ReadableStream<Uint8Array>, Problem> {
   const leaf = leafOf(store, query);
   if (!leaf.ok) return leaf;
-  const plan = planOf(store, leaf.value, query);
   const limits: Limits = { count: MAX_STREAM_ROWS, bytes: MAX_PAGE_BYTES, tokens: Number.MAX_SAFE_INTEGER };
   const encoder = new TextEncoder();
   let after: number | undefined;
   const stream = new ReadableStream({
     type: "bytes",
     async pull(controller: ReadableByteStreamController) {
-      const { taken, more } = take(readsOf(store, plan, query, after), limits);
+      // Planned anew: an overlay that is gone since must not be sent.
+      const { taken, more } = take(readsOf(store, planOf(store, leaf.value, query), query, after), limits);
       const last = taken.at(-1);
       if (last !== undefined) after = placeAfter(last, query.order);
-      const lines = query.attachments === "inline" ? await inlineAll(store, taken, bucket) : taken;
+      const lines = query.attachments === "inline" ? await bucket.inline(store, taken, seqOfRead) : taken;
       if (lines.length > 0) controller.enqueue(encoder.encode(lines.map((line) => `${line.json}\n`).join("")));
       if (!more) {
         controller.close();
@@ -157,13 +147,12 @@ export function readAttachment(
   query: { readonly id: string; readonly media_type: string },
 ): Result<AttachmentContent, Problem> {
   const stored = store.media.find(query.id);
-  const types = store.media.refsTo(query.id).map((ref) => ref.mediaType);
-  const [first] = types;
-  if (stored === null || first === undefined) return err(NOT_FOUND);
+  const ref = store.media.refTo(query.id, query.media_type);
+  if (stored === null || ref === null) return err(NOT_FOUND);
   const { bytes, sha256, r2_key: key } = stored;
   const content = key === null ? store.media.content(query.id) : null;
   return ok({
-    media_type: types.includes(query.media_type) ? query.media_type : first,
+    media_type: ref.mediaType,
     bytes,
     sha256,
     content: key === null ? { kind: "bytes", bytes: content ?? new Uint8Array() } : { kind: "r2", key },

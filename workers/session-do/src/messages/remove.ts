@@ -1,12 +1,13 @@
 /** Deleting messages, and clearing the session of all. */
 import { type Problem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
-import type { AfterWrite, DeleteMessages, DeletedMessages, TenantRules, Written } from "@sessionplane/shared/rpc/session-rpc";
+import type { AfterWrite, DeleteMessages, DeletedMessages, Idempotency, Written } from "@sessionplane/shared/rpc/session-rpc";
 import type { Source } from "@sessionplane/shared/message";
 import { checkClientRole } from "@sessionplane/engine/messages/client-source";
 import { endOpenJob } from "../jobs/run.ts";
 import type { SessionStore } from "../session-store.ts";
-import { afterWrite, checkOpen, compactIfDue, policyFor } from "./after-write.ts";
+import { afterWrite, compactIfDue, policyFor } from "./after-write.ts";
+import { checkOpen } from "./write-checks.ts";
 
 /** A client may remove what it may write. */
 function checkRoles(store: SessionStore, seqs: readonly number[], input: DeleteMessages): Problem | null {
@@ -18,12 +19,6 @@ function checkRoles(store: SessionStore, seqs: readonly number[], input: DeleteM
   return null;
 }
 
-/** A summary must not keep what was removed: overlays over a removed message go with it, and what they stood for shows. */
-function dropOverlays(store: SessionStore, seqs: readonly number[]): void {
-  const ids = new Set(seqs.flatMap((seq) => store.overlaysOver(seq).map((overlay) => overlay.id)));
-  for (const id of ids) store.overlays.delete(id);
-}
-
 function removed(store: SessionStore, input: DeleteMessages, now: number): Result<DeletedMessages, Problem> {
   const closed = checkOpen(store);
   if (closed !== null) return err(closed);
@@ -33,10 +28,12 @@ function removed(store: SessionStore, input: DeleteMessages, now: number): Resul
   if (refused !== null) return err(refused);
   const results = [...found].map(([id, seq]) => ({ id, deleted: seq !== null }));
   if (seqs.length === 0) return ok({ results, ...afterWrite(store) });
-  dropOverlays(store, seqs);
+  // A summary must not keep what was removed: it goes too, and what it stood for shows.
+  for (const overlay of store.overlaysOver(seqs)) store.overlays.delete(overlay.id);
   store.messages.remove(seqs, now);
   store.faults.hit("remove:removed");
   for (const seq of seqs) store.media.refer(seq, [], now);
+  store.trigger.forget();
   return ok({ results, ...compactIfDue(store, policyFor(store, input.rules), now) });
 }
 
@@ -59,16 +56,18 @@ const SERVER_ONLY = problem("role_not_allowed", "A client may remove only messag
 
 export function clearMessages(
   store: SessionStore,
-  input: { readonly source: Source; readonly rules: TenantRules },
+  input: { readonly source: Source; readonly idempotency: Idempotency },
   now: number,
-): Result<AfterWrite, Problem> {
-  const refused = checkOpen(store) ?? (input.source === "client" ? SERVER_ONLY : null);
-  if (refused !== null) return err(refused);
-  return store.atomically(() => {
+): Result<Written<AfterWrite>, Problem> {
+  const effect = () => {
+    const refused = checkOpen(store) ?? (input.source === "client" ? SERVER_ONLY : null);
+    if (refused !== null) return err(refused);
     endOpenJob(store, now);
     store.overlays.clear();
     store.messages.clear(now);
     store.media.clear(now);
-    return ok(afterWrite(store));
-  });
+    store.trigger.forget();
+    return ok({ reply: afterWrite(store), receipt: "{}" });
+  };
+  return store.atomically(() => store.keys.once(input.idempotency, now, effect, () => afterWrite(store)));
 }

@@ -24,6 +24,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 6, arbitrary: fc.record({ kind: fc.constant("choose" as const), at: any }) },
   { weight: 10, arbitrary: fc.record({ kind: fc.constant("compact" as const), at: any }) },
+  { weight: 8, arbitrary: fc.record({ kind: fc.constant("read on" as const) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("clear" as const) }) },
   { weight: 6, arbitrary: fc.record({ kind: fc.constant("evict" as const) }) },
 );

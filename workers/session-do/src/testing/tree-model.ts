@@ -5,7 +5,7 @@
 import { evictDurableObject } from "cloudflare:test";
 import { expect } from "vitest";
 import type { Message } from "@sessionplane/shared/message";
-import type { TenantRules } from "@sessionplane/shared/rpc/session-rpc";
+import type { HistoryPlace, TenantRules } from "@sessionplane/shared/rpc/session-rpc";
 import { estimateMessage } from "@sessionplane/engine/tokens/estimate";
 import { RULES, type TestSession, append, message, valueOf } from "./session.ts";
 
@@ -30,11 +30,13 @@ export class TreeModel {
   readonly nodes = new Map<string, Node>();
   overlays: ModelOverlay[] = [];
   leaf: string | null = null;
-  #written = 0;
+  /** A read that stopped after its first page: the leaf that it goes to, and its last message. */
+  held: { leaf: string | null; readonly last: string; readonly place: HistoryPlace } | null = null;
+  written = 0;
 
   nextId(): string {
-    this.#written += 1;
-    return `m${this.#written}`;
+    this.written += 1;
+    return `m${this.written}`;
   }
 
   path(leaf: string | null): string[] {
@@ -91,6 +93,7 @@ export class TreeModel {
     const surviving = (id: string | null): string | null =>
       id !== null && ids.includes(id) ? surviving(this.nodes.get(id)?.parent ?? null) : id;
     this.leaf = surviving(this.leaf);
+    if (this.held !== null) this.held.leaf = surviving(this.held.leaf);
     for (const node of this.nodes.values()) node.parent = surviving(node.parent);
     for (const id of ids) this.nodes.delete(id);
   }
@@ -103,6 +106,7 @@ export type Step =
   | { readonly kind: "delete"; readonly at: readonly number[] }
   | { readonly kind: "choose"; readonly at: number }
   | { readonly kind: "compact"; readonly at: number }
+  | { readonly kind: "read on" }
   | { readonly kind: "clear" }
   | { readonly kind: "evict" };
 
@@ -126,7 +130,7 @@ async function edit(model: TreeModel, session: TestSession, { at, length }: Extr
   const node = model.nodes.get(id);
   if (node === undefined) return;
   const same = JSON.stringify(node.message) === JSON.stringify(edited);
-  const reply = valueOf(await session.rpc().putMessage({ message: edited, ...WRITE }));
+  const reply = valueOf(await session.rpc().putMessage({ message: edited, ...WRITE })).value;
   expect([reply.inserted, reply.changed]).toEqual([false, !same]);
   model.nodes.set(id, { message: edited, parent: node.parent });
   if (!same) for (const overlay of model.overlays) overlay.stale ||= overlay.covered.includes(id);
@@ -147,10 +151,30 @@ async function compact(model: TreeModel, session: TestSession, at: number): Prom
   model.overlays.push({ id: applied.overlay_id ?? "", covered, tokensAfter, stale: false });
 }
 
+const PAGE = { view: "raw", order: "asc", limit: 2 } as const;
+const numberOf = (id: string): number => Number(id.slice(1));
+
+/** Begins a read, or ends the one that was begun some steps ago: it has gone on along its own path. */
+async function readOn(model: TreeModel, session: TestSession): Promise<void> {
+  const { held } = model;
+  if (held === null) {
+    const { items, next } = valueOf(await session.rpc().readHistory(PAGE));
+    const last = items.at(-1)?.meta.id;
+    if (next !== null && last !== undefined) model.held = { leaf: model.leaf, last, place: next };
+    return;
+  }
+  const rest = valueOf(await session.rpc().readHistory({ ...PAGE, limit: 1_000, after: held.place }));
+  const expected = model.path(held.leaf).filter((id) => numberOf(id) > numberOf(held.last));
+  expect(rest.items.map((item) => item.meta.id)).toEqual(expected);
+  expect(rest.leaf_id).toBe(held.leaf);
+  model.held = null;
+}
+
 /** One step, on both. Steps that name a message do nothing while there is none. */
 export async function take(model: TreeModel, session: TestSession, step: Step): Promise<void> {
   if (step.kind === "evict") return evictDurableObject(session.stub);
   if (step.kind === "append" && (typeof step.below !== "number" || model.nodes.size > 0)) return appendSome(model, session, step);
+  if (step.kind === "read on") return readOn(model, session);
   if (step.kind === "append" || model.nodes.size === 0) return;
   if (step.kind === "edit") return edit(model, session, step);
   if (step.kind === "compact") return compact(model, session, step.at);
@@ -171,7 +195,8 @@ export async function take(model: TreeModel, session: TestSession, step: Step): 
     model.leaf = pick(model, step.at);
     valueOf(await session.rpc().chooseLeaf({ leaf_id: model.leaf }));
   } else {
-    valueOf(await session.rpc().clearMessages(WRITE));
+    const idempotency = { key: `clear ${model.written}`, fingerprint: "" };
+    valueOf(await session.rpc().clearMessages({ source: "server", idempotency }));
     model.delete([...model.nodes.keys()]);
     model.overlays = [];
     model.leaf = null;
@@ -205,9 +230,15 @@ export async function compare(model: TreeModel, session: TestSession): Promise<v
     const branches = valueOf(await rpc.listBranches({ id: parent, limit: 1_000 }));
     const children = model.children(parent);
     expect(branches.items.map((item) => item.meta.id)).toEqual(children);
-    const active = model.path(model.leaf);
-    expect(branches.active_id).toBe(children.find((id) => active.includes(id)) ?? null);
+    const path = model.path(model.leaf);
+    expect(branches.active_id).toBe(children.find((id) => path.includes(id)) ?? null);
   }
+  const { totals } = valueOf(await rpc.readStats({ limit: 1 }));
+  const active = model.path(model.leaf);
+  expect([totals?.messages, totals?.token_estimate]).toEqual([
+    active.length,
+    active.reduce((sum, one) => sum + model.tokens(one), 0),
+  ]);
   const overlays = valueOf(await rpc.listOverlays({ limit: 1_000 })).items;
   expect(overlays.map(({ id, stale, messages }) => ({ id, stale, messages })).toReversed()).toEqual(
     model.overlays.map(({ id, stale, covered }) => ({ id, stale, messages: covered.length })),

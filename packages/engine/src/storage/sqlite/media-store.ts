@@ -3,18 +3,10 @@
  * references to them. What no message refers to is gone at once here, and from R2 by `media_trash`.
  */
 import type { AttachmentId } from "@sessionplane/shared/ids";
-import type { Media } from "../../messages/media.ts";
+import type { Media, MediaRef } from "../../messages/media.ts";
 
 /** Larger ones go to R2. */
 export const MAX_STORED_BYTES = 262_144;
-
-/** Where in a message bytes belong, and what stands before their base64 there. */
-export type MediaRef = {
-  readonly path: readonly (string | number)[];
-  readonly prefix: string;
-  readonly mediaType: string;
-  readonly id: AttachmentId;
-};
 
 /** Bytes and where they are. */
 export type StoredMedia = {
@@ -64,9 +56,15 @@ export class MediaStore {
     return row?.content ? new Uint8Array(row.content) : null;
   }
 
-  /** Every reference to these bytes: each has a media type of its own. */
-  refsTo(id: string): MediaRef[] {
-    return this.#sql.exec<RefRow>(`SELECT ${REF} FROM media_refs WHERE media_id = ?`, id).toArray().map(toRef);
+  /** A reference to these bytes: one under this media type, when there is one. */
+  refTo(id: string, mediaType: string): MediaRef | null {
+    const sql = `SELECT ${REF} FROM media_refs WHERE media_id = ? ORDER BY media_type = ? DESC LIMIT 1`;
+    const row = this.#sql.exec<RefRow>(sql, id, mediaType).toArray()[0];
+    return row === undefined ? null : toRef(row);
+  }
+
+  #isReferred(id: string): boolean {
+    return this.#sql.exec("SELECT 1 FROM media_refs WHERE media_id = ? LIMIT 1", id).toArray().length > 0;
   }
 
   refsOf(seq: number): MediaRef[] {
@@ -105,7 +103,7 @@ export class MediaStore {
   }
 
   #dropUnused(id: string, now: number): void {
-    if (this.refsTo(id).length > 0) return;
+    if (this.#isReferred(id)) return;
     const key = this.find(id)?.r2_key ?? null;
     this.#sql.exec("DELETE FROM media WHERE id = ?", id);
     if (key !== null) this.discard(key, now);

@@ -64,7 +64,7 @@ export class MessageTree {
 
   /** Whether the append is one statement: it goes on the last run, in one row, and nothing has left it. */
   isPlain(draft: MessageDraft, parentSeq: number): boolean {
-    return draft.pieces.length === 1 && draft.refs.length === 0 && this.#extendsRun(parentSeq);
+    return draft.pieces.length === 1 && draft.left.refs.length === 0 && this.#extendsRun(parentSeq);
   }
 
   /** A message goes on the newest run when it hangs below the newest message, and nothing after that was deleted. */
@@ -102,11 +102,16 @@ export class MessageTree {
     return { seq: row.seq, inserted: true };
   }
 
-  /** Other content for a message; its place stays. False when it is what is stored: then nothing is written. */
-  replace(seq: number, draft: MessageDraft, now: number): boolean {
+  /** Whether this is what is stored for a message. */
+  holds(seq: number, draft: MessageDraft): boolean {
+    const stored = this.meta(seq);
+    return stored !== null && stored.bytes === draft.bytes && this.#rows.read(seq)?.json === draft.json;
+  }
+
+  /** Other content for a message; its place stays. */
+  replace(seq: number, draft: MessageDraft, now: number): void {
     const stored = this.#rows.meta(seq);
     if (stored === null) throw new Error("only a message that is there can be replaced");
-    if (draft.bytes === stored.bytes && this.#rows.read(seq)?.json === draft.pieces.join("")) return false;
     const by = { tokens: draft.tokens - stored.tokens, bytes: draft.bytes - stored.bytes };
     // Nothing hangs below the newest message: its own sums can be set right.
     const isNewest = this.newest()?.seq === seq;
@@ -125,7 +130,6 @@ export class MessageTree {
     this.#rows.replace(row, draft.pieces.slice(1));
     if (isNewest) this.#newest = row;
     this.#change(now, [{ seq, by: isNewest ? NO_SIZE : by }], {});
-    return true;
   }
 
   /**
@@ -233,6 +237,7 @@ export class MessageTree {
   nearest(seq: number): number {
     for (let at = seq; at > 0;) {
       const run = this.#runs.at(at);
+      if (run === null) return 0;
       const found = this.#rows.lastIn({ first: run.first, last: at });
       if (found !== null) return found;
       at = run.parent;
@@ -243,6 +248,7 @@ export class MessageTree {
   /** The message above, or null for a root. */
   parentOf(seq: number): { readonly seq: number; readonly id: string } | null {
     const run = this.#runs.at(seq);
+    if (run === null) return null;
     const parent = this.#rows.lastIn({ first: run.first, last: seq - 1 }) ?? this.nearest(run.parent);
     const row = parent === 0 ? null : this.meta(parent);
     return row === null ? null : { seq: row.seq, id: row.id };

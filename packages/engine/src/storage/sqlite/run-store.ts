@@ -47,15 +47,15 @@ export class RunStore {
     this.#newestFirst = first;
   }
 
-  /** The run that holds a seq. */
-  at(seq: number): Run {
+  /** The run that holds a seq; null for one from before the session was cleared. */
+  at(seq: number): Run | null {
     const row = this.#sql
       .exec<{ first_seq: number; parent_seq: number }>(
         "SELECT first_seq, parent_seq FROM runs WHERE first_seq <= ? ORDER BY first_seq DESC LIMIT 1",
         seq,
       )
-      .one();
-    return { first: row.first_seq, parent: row.parent_seq };
+      .toArray()[0];
+    return row === undefined ? null : { first: row.first_seq, parent: row.parent_seq };
   }
 
   /** The last seq of the run that holds this one. */
@@ -68,8 +68,8 @@ export class RunStore {
   pathTo(leaf: number): Range[] {
     if (leaf === 0) return [];
     if (this.newestFirst() <= leaf) {
-      const { first, parent } = this.at(leaf);
-      if (parent === 0) return [{ first, last: leaf }];
+      const run = this.at(leaf);
+      if (run?.parent === 0) return [{ first: run.first, last: leaf }];
     }
     return this.#sql.exec<Range>(PATH, leaf).toArray().reverse();
   }

@@ -5,13 +5,13 @@
 import type { Context } from "hono";
 import * as z from "zod";
 import { attachmentIdSchema, sessionIdSchema } from "@sessionplane/shared/ids";
-import { type Problem, problem } from "@sessionplane/shared/problem";
+import { NOT_FOUND, type Problem, problem } from "@sessionplane/shared/problem";
 import { type Result, ok } from "@sessionplane/shared/result";
 import type { AttachmentContent } from "@sessionplane/shared/rpc/session-rpc";
 import type { AppEnv } from "../../env.ts";
 import { tenantOf } from "../../http/authenticate.ts";
+import { matchesNone } from "../../http/etag.ts";
 import { byteRange } from "../../http/byte-range.ts";
-import { NOT_FOUND } from "../../http/params.ts";
 import { problemReply } from "../../http/problems.ts";
 import { type App, json, reply, tenantRoute } from "../../http/routes.ts";
 import { callSession } from "../../session-client.ts";
@@ -51,7 +51,7 @@ async function bodyOf(c: Context<AppEnv>, { content }: AttachmentContent, { offs
 
 async function send(c: Context<AppEnv>, attachment: AttachmentContent): Promise<Response> {
   const headers = headersOf(attachment);
-  if (c.req.header("If-None-Match") === headers["ETag"]) return c.body(null, 304, headers);
+  if (matchesNone(c.req.header("If-None-Match"), headers["ETag"] ?? "")) return c.body(null, 304, headers);
   const range = byteRange(c.req.header("Range"), attachment.bytes);
   if (range === "unsatisfiable") {
     c.header("Content-Range", `bytes */${attachment.bytes}`);

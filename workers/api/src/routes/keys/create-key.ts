@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import type * as z from "zod";
 import { createOperatorKeySchema, createTenantKeySchema, createdApiKeySchema } from "@sessionplane/shared/api-key";
-import { type Problem, fieldProblem } from "@sessionplane/shared/problem";
+import { NOT_FOUND, type Problem, fieldProblem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import { type KeyOwner, insertKey } from "../../catalog/api-keys.ts";
 import { connect } from "../../catalog/db.ts";
@@ -10,7 +10,7 @@ import { findTenant } from "../../catalog/tenants.ts";
 import type { AppEnv } from "../../env.ts";
 import { auditOf } from "../../http/audit.ts";
 import { keepReply, resourceId } from "../../http/idempotency.ts";
-import { NOT_FOUND, tenantParams } from "../../http/params.ts";
+import { tenantParams } from "../../http/params.ts";
 import { type App, json, jsonBody, operatorRoute, reply } from "../../http/routes.ts";
 import { type KeyPrefix, newSecret } from "../../http/secret.ts";
 

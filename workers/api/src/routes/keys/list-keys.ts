@@ -1,4 +1,5 @@
 /** `GET /v1/tenants/{tenant_id}/keys` and `GET /v1/operator-keys`: never a secret, never a hash. */
+import { NOT_FOUND } from "@sessionplane/shared/problem";
 import type { Context } from "hono";
 import * as z from "zod";
 import { type ApiKey, apiKeySchema } from "@sessionplane/shared/api-key";
@@ -10,7 +11,7 @@ import type { InstantList } from "../../catalog/instant-list.ts";
 import { findTenant } from "../../catalog/tenants.ts";
 import type { AppEnv } from "../../env.ts";
 import { now, pageFrom, pageQuery } from "../../http/list-query.ts";
-import { NOT_FOUND, tenantParams } from "../../http/params.ts";
+import { tenantParams } from "../../http/params.ts";
 import { type App, json, operatorRoute, reply } from "../../http/routes.ts";
 
 const query = z.strictObject(pageQuery);

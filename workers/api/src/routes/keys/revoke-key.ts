@@ -1,4 +1,5 @@
 /** `DELETE /v1/tenants/{tenant_id}/keys/{key_id}` and `DELETE /v1/operator-keys/{key_id}`. */
+import { NOT_FOUND } from "@sessionplane/shared/problem";
 import type { Context } from "hono";
 import * as z from "zod";
 import { type KeyOwner, revokeKey } from "../../catalog/api-keys.ts";
@@ -7,7 +8,7 @@ import type { AppEnv } from "../../env.ts";
 import { type ApiKeyId, apiKeyIdSchema } from "@sessionplane/shared/ids";
 import { auditOf } from "../../http/audit.ts";
 import { forgetKeys } from "../../http/authenticate.ts";
-import { NOT_FOUND, tenantParams } from "../../http/params.ts";
+import { tenantParams } from "../../http/params.ts";
 import { problemReply } from "../../http/problems.ts";
 import { type App, operatorRoute } from "../../http/routes.ts";
 

@@ -2,13 +2,13 @@
 import type { Context } from "hono";
 import * as z from "zod";
 import { MAX_MESSAGES_PER_APPEND } from "@sessionplane/shared/message";
-import type { Problem } from "@sessionplane/shared/problem";
+import { NOT_FOUND, type Problem } from "@sessionplane/shared/problem";
 import type { Result } from "@sessionplane/shared/result";
 import type { DeletedMessages, Written } from "@sessionplane/shared/rpc/session-rpc";
 import type { AppEnv } from "../../env.ts";
 import { tenantOf } from "../../http/authenticate.ts";
 import { idempotencyOrRequest } from "../../http/idempotency.ts";
-import { NOT_FOUND, messageParams, sessionParams } from "../../http/params.ts";
+import { messageParams, sessionParams } from "../../http/params.ts";
 import { rulesOf, sourceOf } from "../../http/principal.ts";
 import { problemReply } from "../../http/problems.ts";
 import { type App, json, jsonBody, reply, tenantRoute } from "../../http/routes.ts";
@@ -80,7 +80,7 @@ export const registerClearMessages = (app: App) =>
     }),
     async (c) => {
       const tenant = tenantOf(c);
-      const input = { source: sourceOf(tenant), rules: rulesOf(tenant) };
+      const input = { source: sourceOf(tenant), idempotency: await idempotencyOrRequest(c) };
       const result = await callSession(c.env, tenant, c.req.valid("param").session_id, (session) => session.clearMessages(input));
       return result.ok ? c.body(null, 204) : reply(c, result);
     },

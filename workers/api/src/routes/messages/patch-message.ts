@@ -2,7 +2,7 @@
 import { sourceSchema, toolPatchSchema } from "@sessionplane/shared/message";
 import { tenantOf } from "../../http/authenticate.ts";
 import { ifMatchMessage, versionTag } from "../../http/etag.ts";
-import { idempotencyOf } from "../../http/idempotency.ts";
+import { idempotencyOrRequest } from "../../http/idempotency.ts";
 import { messageParams } from "../../http/params.ts";
 import { rulesOf, sourceOf } from "../../http/principal.ts";
 import { type App, json, jsonBody, reply, tenantRoute } from "../../http/routes.ts";
@@ -37,7 +37,7 @@ export const registerPatchMessage = (app: App) =>
         source: sourceOf(tenant, source),
         rules: rulesOf(tenant),
         ...expected.value,
-        ...(await idempotencyOf(c)),
+        idempotency: await idempotencyOrRequest(c),
       };
       const result = await callSession(c.env, tenant, sessionId, (session) => session.patchMessage(input));
       return replyWritten(c, result, 200, result.ok ? versionTag(result.value.value) : {});

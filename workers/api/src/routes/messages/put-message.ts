@@ -5,9 +5,11 @@ import { fieldProblem } from "@sessionplane/shared/problem";
 import { err } from "@sessionplane/shared/result";
 import { tenantOf } from "../../http/authenticate.ts";
 import { ifMatchMessage, versionTag } from "../../http/etag.ts";
+import { idempotencyOrRequest } from "../../http/idempotency.ts";
 import { messageParams } from "../../http/params.ts";
 import { rulesOf, sourceOf } from "../../http/principal.ts";
 import { type App, json, jsonBody, reply, tenantRoute } from "../../http/routes.ts";
+import { replyWritten } from "../../http/written.ts";
 import { callSession } from "../../session-client.ts";
 import { place, pointAtSingle, writtenMessageSchema } from "./written-message.ts";
 
@@ -34,16 +36,18 @@ export const registerPutMessage = (app: App) =>
         return reply(c, err(fieldProblem("invalid", "/message/id", "is not the id in the path")));
       const expected = ifMatchMessage(c);
       if (!expected.ok) return reply(c, expected);
-      const result = await callSession(c.env, tenant, sessionId, (session) =>
-        session.putMessage({
-          message: { ...message, id },
-          source: sourceOf(tenant, source),
-          rules: rulesOf(tenant),
-          ...(parentId === undefined ? {} : { parent_id: parentId }),
-          ...expected.value,
-        }),
-      );
+      const input = {
+        message: { ...message, id },
+        source: sourceOf(tenant, source),
+        rules: rulesOf(tenant),
+        ...(parentId === undefined ? {} : { parent_id: parentId }),
+        ...expected.value,
+        // Without a version a repetition finds what it wrote; with one it would be refused.
+        ...(typeof expected.value.if_match === "number" ? { idempotency: await idempotencyOrRequest(c) } : {}),
+      };
+      const result = await callSession(c.env, tenant, sessionId, (session) => session.putMessage(input));
       if (!result.ok) return reply(c, pointAtSingle(result));
-      return reply(c, result, result.value.inserted ? 201 : 200, versionTag(result.value));
+      const written = result.value.value;
+      return replyWritten(c, result, written.inserted ? 201 : 200, versionTag(written));
     },
   );

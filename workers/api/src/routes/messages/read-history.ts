@@ -34,6 +34,10 @@ const query = z
   .refine((parameters) => parameters.max_bytes === undefined || parameters.max_tokens === undefined, {
     path: ["max_bytes"],
     message: "give max_bytes or max_tokens, and not both",
+  })
+  .refine(({ cursor, max_bytes: bytes, max_tokens: tokens }) => cursor === undefined || (bytes ?? tokens) === undefined, {
+    path: ["cursor"],
+    message: "a window has no pages: give cursor, or max_bytes or max_tokens",
   });
 type Query = z.output<typeof query>;
 
@@ -80,15 +84,13 @@ async function stream(c: Context<AppEnv>, id: string, { leaf_id: leafId, view, o
 
 async function page(c: Context<AppEnv>, id: string, parameters: Query): Promise<Response> {
   const { leaf_id, max_bytes, max_tokens, cursor, limit, view, order, attachments } = parameters;
-  // A window is one piece: its size is what it was asked by.
-  const windowed = max_bytes !== undefined || max_tokens !== undefined;
   const result = await timed(c.get("timings"), "session", () =>
     callSession(c.env, tenantOf(c), id, (session) =>
       session.readHistory({
         view,
         order,
         attachments,
-        limit: windowed ? MAX_WINDOW_MESSAGES : Math.min(limit, MAX_PAGE_LIMIT),
+        limit: Math.min(limit, MAX_PAGE_LIMIT),
         ...(leaf_id === undefined ? {} : { leaf_id }),
         ...(cursor === undefined ? {} : { after: cursor }),
         ...(max_bytes === undefined ? {} : { max_bytes }),
@@ -99,9 +101,6 @@ async function page(c: Context<AppEnv>, id: string, parameters: Query): Promise<
   if (!result.ok) return reply(c, unknownLeafIs404(result));
   return c.body(historyJson(result.value), 200, { "Content-Type": "application/json" });
 }
-
-/** A recent window longer than this goes on by cursor. */
-const MAX_WINDOW_MESSAGES = 200;
 
 export const registerReadHistory = (app: App) =>
   app.openapi(

@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import { mergeMetadata, metadataSchema } from "@sessionplane/shared/fields";
 import type { TenantId } from "@sessionplane/shared/ids";
-import { type Problem, fieldProblem } from "@sessionplane/shared/problem";
+import { NOT_FOUND, type Problem, fieldProblem } from "@sessionplane/shared/problem";
 import { type Result, err } from "@sessionplane/shared/result";
 import { type PatchTenant, type Tenant, patchTenantSchema, tenantSchema } from "@sessionplane/shared/tenant";
 import { connect } from "../../catalog/db.ts";
@@ -12,7 +12,7 @@ import { auditOf } from "../../http/audit.ts";
 import { forgetKeys } from "../../http/authenticate.ts";
 import { STALE, etagOf, ifMatch } from "../../http/etag.ts";
 import { keepReply } from "../../http/idempotency.ts";
-import { NOT_FOUND, foundOr404, tenantParams } from "../../http/params.ts";
+import { foundOr404, tenantParams } from "../../http/params.ts";
 import { type App, json, jsonBody, operatorRoute, reply } from "../../http/routes.ts";
 import { mergeSettings } from "./tenant-settings.ts";
 
