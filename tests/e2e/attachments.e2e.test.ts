@@ -227,6 +227,36 @@ test("a data URL keeps its parameters, each reference its own", async () => {
   expect(await read(path, "huge")).toEqual(withParts("huge", huge));
 });
 
+test("more attachments than a message may have are refused", async () => {
+  const path = `/v1/sessions/${await plane.session(tenant)}`;
+  const many = Array.from({ length: 1_001 }, () => ({ type: "x", mediaType: "a/b", data: "AA==" }));
+  expect((await append(path, withParts("many", ...many))).body.code).toBe("message_too_large");
+});
+
+test("an edit in the middle of reads with everything in place is seen whole or not at all", async () => {
+  const path = `/v1/sessions/${await plane.session(tenant)}`;
+  const picture = file(dataUrl(LARGE, "image/png"), "image/png");
+  const versions = [
+    withParts("b", { type: "text", text: "v1" }, picture),
+    withParts("b", { ...picture, name: "v2" }),
+    withParts("b", { type: "text", text: "v3" }),
+  ];
+  await append(path, withParts("a", picture));
+  await append(path, versions[0] ?? {});
+  const writer = async () => {
+    for (let round = 0; round < 20; round++)
+      await tenant.call("PUT", `${path}/messages/b`, { message: versions[round % versions.length] });
+  };
+  const reader = async () => {
+    for (let round = 0; round < 20; round++) {
+      const { status, body } = await tenant.call<{ data: object[] }>("GET", `${path}/messages?attachments=inline`);
+      expect(status).toBe(200);
+      expect(versions).toContainEqual(body.data[1]);
+    }
+  };
+  await Promise.all([writer(), reader(), reader()]);
+});
+
 describe("what is not bytes that can be put back exactly", () => {
   test.each([
     ["text in a data URL", file(`data:text/plain;base64,${btoa("words")}`, "text/plain")],

@@ -179,6 +179,15 @@ describe("PUT", () => {
     expect(refusal(await put("u9", "*", "x"))).toEqual([412, "precondition_failed", undefined]);
     const tag = (await tenant.call("GET", `${path}/messages/u1`)).headers.get("ETag") ?? "";
     expect((await put("u1", tag, "first")).status).toBe(200);
+    const anew = await tenant.call(
+      "PUT",
+      `${path}/messages/u1`,
+      { message: text("u1", "user", "anew") },
+      { "If-None-Match": "*" },
+    );
+    expect(anew.status).toBe(412);
+    const latest = (await tenant.call("GET", `${path}/messages/u1`)).headers.get("ETag") ?? "";
+    expect((await tenant.call("GET", `${path}/messages/u1`, undefined, { "If-None-Match": latest })).status).toBe(304);
     expect(refusal(await put("u1", tag, "second"))).toEqual([412, "precondition_failed", undefined]);
   });
 });
@@ -230,6 +239,13 @@ describe("a tool's result", () => {
     expect((await patch(path, { ...result("c1"), output: "corrected" })).status).toBe(200);
   });
 
+  test("a preliminary one leaves the call open, and the last one is not preliminary", async () => {
+    const path = await withCalls("c1");
+    await patch(path, { toolCallId: "c1", output: "half", preliminary: true }, client);
+    expect((await patch(path, { toolCallId: "c1", output: "whole" }, client)).status).toBe(200);
+    expect((await history(path)).data[1]?.parts[0]).toEqual({ ...call("c1"), state: "output-available", output: "whole" });
+  });
+
   test.each([
     [{ toolCallId: "nope", output: 1 }, "unknown_tool_call", "/toolCallId"],
     [{ toolCallId: "c1" }, "invalid", ""],
@@ -272,6 +288,14 @@ describe("a client", () => {
     expect(bare.body["message"]).toEqual({ ...text("u1", "user", "three"), metadata: { verified: true } });
     expect(refusal(await put("a1", text("a1", "user", "mine now")))).toEqual([422, "role_not_allowed", "/message/role"]);
     expect(refusal(await put("u1", text("u1", "user", "x")))).toEqual([200, undefined, undefined]);
+  });
+
+  test("cannot be rid of the server's metadata by deleting its message", async () => {
+    const path = await conversation("a1");
+    const message = { ...text("u1", "user", "one"), metadata: { verified: true } };
+    await tenant.call("POST", `${path}/messages`, { message });
+    expect((await client("DELETE", `${path}/messages/u1`)).body["code"]).toBe("reserved_metadata");
+    expect((await history(path)).data[1]).toEqual(message);
   });
 
   test("deletes only what it may write", async () => {

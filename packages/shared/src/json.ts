@@ -4,13 +4,14 @@ export type Json = string | number | boolean | null | Json[] | { [key: string]: 
 /** Deeper than any message of a model, and far below what a recursive `JSON.stringify` survives. */
 export const MAX_JSON_DEPTH = 64;
 
-export type JsonFault = { pointer: string; code: "lone_surrogate" | "too_deep" };
+export type JsonFault = { pointer: string; code: "lone_surrogate" | "too_deep" | "not_finite" | "proto_key" };
 
 const pointerToken = (key: string | number): string => String(key).toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1");
 
 /**
- * The first lone surrogate (SQLite would store other bytes) or too deep value, or null. Iterative: the
- * input may be nested deeper than the stack.
+ * The first value that would be stored as another, or null: a lone surrogate, a number that is infinite
+ * once it is read, a key `__proto__`, or nesting that is too deep. Iterative: the input may be nested
+ * deeper than the stack.
  */
 export function findJsonFault(root: unknown): JsonFault | null {
   const stack: { value: unknown; pointer: string; depth: number }[] = [{ value: root, pointer: "", depth: 0 }];
@@ -20,12 +21,14 @@ export function findJsonFault(root: unknown): JsonFault | null {
       if (!value.isWellFormed()) return { pointer, code: "lone_surrogate" };
       continue;
     }
+    if (typeof value === "number" && !Number.isFinite(value)) return { pointer, code: "not_finite" };
     if (value === null || typeof value !== "object") continue;
     if (depth >= MAX_JSON_DEPTH) return { pointer, code: "too_deep" };
     const entries = Array.isArray(value) ? value.entries() : Object.entries(value);
     for (const [key, child] of entries) {
       const at = `${pointer}/${pointerToken(key)}`;
       if (typeof key === "string" && !key.isWellFormed()) return { pointer: at, code: "lone_surrogate" };
+      if (key === "__proto__") return { pointer: at, code: "proto_key" };
       stack.push({ value: child, pointer: at, depth: depth + 1 });
     }
   }

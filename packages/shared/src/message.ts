@@ -19,7 +19,8 @@ export const messageIdSchema = z
   .string()
   .min(1)
   .max(MAX_MESSAGE_ID_LENGTH)
-  .refine((id) => !isReservedMessageId(id), { message: "ids that begin with compaction_ or ovl_ are reserved" });
+  .refine((id) => !isReservedMessageId(id), { message: "ids that begin with compaction_ or ovl_ are reserved" })
+  .refine((id) => id !== "." && id !== "..", { message: "no URL can name it" });
 
 export const messageSchema = z
   .looseObject({

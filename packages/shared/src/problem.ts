@@ -34,6 +34,7 @@ export const PROBLEMS = {
   duplicate_message_id: { status: 422, title: "The message id is there twice" },
   role_not_allowed: { status: 422, title: "A client may not write this role" },
   part_not_allowed: { status: 422, title: "A client may not write this part" },
+  reserved_metadata: { status: 422, title: "The message holds metadata of the server's" },
   unknown_tool_call: { status: 422, title: "The message has no such tool call" },
   broken_media: { status: 422, title: "The part's bytes can't be read" },
   unknown_attachment: { status: 422, title: "The attachment is not of this session" },

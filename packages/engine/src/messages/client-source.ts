@@ -45,6 +45,12 @@ export function checkClientRole(role: string, rules: ClientRules, at: string): P
   );
 }
 
+/** Whether a message holds what only the server sets: then a client may not make it go. */
+export const holdsReserved = (message: Message, rules: ClientRules): boolean => {
+  const metadata = metadataOf(message);
+  return metadata !== null && rules.reserved_metadata_keys.some((key) => key in metadata);
+};
+
 /** The message as a client may store it, in place of `stored` when that is there, or why not. */
 export function admitFromClient(
   message: Message,

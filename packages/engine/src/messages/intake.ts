@@ -25,6 +25,8 @@ import {
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 /** A reference is a row: what a client names in it must be small. */
 const MAX_REF_LENGTH = 1_024;
+/** Each is two rows. */
+const MAX_ATTACHMENTS = 1_000;
 const MAX_MEDIA_TYPE_LENGTH = 200;
 
 /** Where the bytes that were uploaded for a write are in R2, by their id. */
@@ -57,15 +59,27 @@ function bytesAt(message: Message, place: MediaPlace, { at }: Intake): Result<Fo
   return err(fieldProblem("broken_media", at + pointerOf(place), "is not base64"));
 }
 
-const samePath = (a: MediaRef["path"], b: MediaRef["path"]): boolean => a.join("/") === b.join("/");
+/** The references that the message has where it is stored, by their place: read once, and only when a link comes back. */
+function ownRefs(store: MediaStore, seq: number | null): (path: MediaRef["path"]) => MediaRef | undefined {
+  let own: ReadonlyMap<string, MediaRef> | undefined;
+  return (path) => {
+    own ??= new Map((seq === null ? [] : store.refsOf(seq)).map((ref) => [JSON.stringify(ref.path), ref]));
+    return own.get(JSON.stringify(path));
+  };
+}
 
 /** A link of ours that comes back: the session must hold what it names. */
-function linkAt(store: MediaStore, place: MediaPlace, { sessionId, seq, at }: Intake): Result<Found | null, Problem> {
+function linkAt(
+  store: MediaStore,
+  place: MediaPlace,
+  own: (path: MediaRef["path"]) => MediaRef | undefined,
+  { sessionId, at }: Intake,
+): Result<Found | null, Problem> {
   const link = parseLink(place.text);
   if (link === null) return ok(null);
   const stored = link.sessionId === sessionId ? store.find(link.id) : null;
-  const own = seq === null ? [] : store.refsOf(seq);
-  const known = own.find((ref) => ref.id === link.id && samePath(ref.path, place.path)) ?? store.refTo(link.id, link.mediaType);
+  const before = own(place.path);
+  const known = before?.id === link.id ? before : store.refTo(link.id, link.mediaType);
   if (stored === null || known === null)
     return err(fieldProblem("unknown_attachment", at + pointerOf(place), "is not an attachment of this session"));
   const isUrl = place.path.at(-1) === "url";
@@ -90,13 +104,16 @@ function withLinks(message: Message, found: readonly Found[], { sessionId }: Int
 export function draftFor(store: MediaStore, message: Message, intake: Intake): Result<MessageDraft, Problem> {
   const json = JSON.stringify(message);
   const found: Found[] = [];
+  const own = ownRefs(store, intake.seq);
   for (const place of mayHoldMedia(json) ? mediaPlaces(message.parts) : []) {
     const bytes = bytesAt(message, place, intake);
     if (!bytes.ok) return bytes;
-    const one = bytes.value === null ? linkAt(store, place, intake) : bytes;
+    const one = bytes.value === null ? linkAt(store, place, own, intake) : bytes;
     if (!one.ok) return one;
     if (one.value !== null) found.push(one.value);
   }
+  if (found.length > MAX_ATTACHMENTS)
+    return err(fieldProblem("message_too_large", intake.at, `a message has at most ${MAX_ATTACHMENTS} attachments`));
   const draft = found.length === 0 ? draftOf(message, json) : withLinks(message, found, intake);
   if (draft.bytes + draft.left.inlineBytes <= MAX_MESSAGE_BYTES) return ok(draft);
   return err(

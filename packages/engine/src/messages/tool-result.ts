@@ -16,6 +16,7 @@ const OPEN: readonly (ToolState | undefined)[] = [
 const FROM_CLIENT: readonly ToolState[] = ["approval-responded", "output-available", "output-error", "output-denied"];
 
 const hasResult = (part: Part): boolean => {
+  if (part["preliminary"] === true) return false;
   const state = part["state"];
   return state === undefined ? "output" in part || "result" in part : !OPEN.includes(state as ToolState);
 };
@@ -30,7 +31,8 @@ function stateOf(patch: ToolPatch): ToolState | undefined {
 function merge(part: Part, patch: ToolPatch): Result<Part, Problem> {
   const state = stateOf(patch);
   const merged: Part = { ...part, ...patch, ...(state === undefined ? {} : { state }) };
-  // A call has a result or an error.
+  // A call has a result or an error, and a result that does not say that it is preliminary is the last.
+  if (patch.output !== undefined && patch.preliminary === undefined) delete merged["preliminary"];
   if (patch.output !== undefined) delete merged["errorText"];
   if (patch.errorText !== undefined) delete merged["output"];
   if (merged["state"] === "output-available" && merged["output"] === undefined)

@@ -57,8 +57,8 @@ export type Appended = AfterWrite & {
 
 /** Who writes, by which rules, and which version of the message is expected to be there. */
 type MessageWrite = { readonly source: Source; readonly rules: TenantRules; readonly if_match?: IfMatch };
-/** `any`: only when the message is there. A number: only when that is its version. */
-export type IfMatch = "any" | number;
+/** `any`: only when the message is there. `none`: only when it is not. A number: only when that is its version. */
+export type IfMatch = "any" | "none" | number;
 
 export type PutMessage = MessageWrite & {
   readonly idempotency?: Idempotency;

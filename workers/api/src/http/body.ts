@@ -36,6 +36,8 @@ async function readLimited(stream: ReadableStream<Uint8Array>, limit: number): P
 const FAULT_MESSAGES = {
   lone_surrogate: "holds half of a surrogate pair, which is not Unicode text",
   too_deep: "is nested too deeply",
+  not_finite: "is a number that no double holds",
+  proto_key: "is a key that would be lost",
 } as const;
 
 function parseJson(bytes: Uint8Array): { value: unknown } | Problem {

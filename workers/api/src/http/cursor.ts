@@ -1,5 +1,7 @@
 /** Opaque page positions. Base64url of JSON: a caller gives back what it got, anything else is refused. */
 import * as z from "zod";
+import { type Problem, fieldProblem } from "@sessionplane/shared/problem";
+import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { HistoryPlace } from "@sessionplane/shared/rpc/session-rpc";
 
 export function encodeCursor(position: readonly (string | number)[]): string {
@@ -30,9 +32,16 @@ export const cursorSchema = <T extends z.ZodType>(position: T) =>
 export const instantCursorSchema = cursorSchema(z.tuple([z.int(), z.string().max(200)]));
 /** Lists ordered by a session's log. */
 export const seqCursorSchema = cursorSchema(z.tuple([z.int().min(1)])).transform(([seq]) => seq);
-/** Reads of a path: which path, and where on it. */
-export const placeCursorSchema = cursorSchema(z.tuple([z.int().min(0), z.int().min(0)])).transform(([leaf, seq]) => ({
-  leaf,
-  seq,
-}));
-export const encodePlace = ({ leaf, seq }: HistoryPlace): string => encodeCursor([leaf, seq]);
+/** Reads of a path: of which session, to which leaf, and where on it. */
+export const placeCursorSchema = cursorSchema(z.tuple([z.string(), z.int().min(0), z.int().min(0)]));
+export const encodePlace = (sessionId: string, { leaf, seq }: HistoryPlace): string => encodeCursor([sessionId, leaf, seq]);
+
+/** The place that a cursor of this session names. */
+export function placeOf(
+  sessionId: string,
+  cursor: z.output<typeof placeCursorSchema> | undefined,
+): Result<{ after?: HistoryPlace }, Problem> {
+  if (cursor === undefined) return ok({});
+  const [session, leaf, seq] = cursor;
+  return session === sessionId ? ok({ after: { leaf, seq } }) : err(fieldProblem("invalid", "?cursor", "is another session's"));
+}

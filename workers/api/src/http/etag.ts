@@ -17,8 +17,9 @@ export function ifMatch(c: Context<AppEnv>): Result<number | undefined, Problem>
   return revision === undefined ? err(STALE) : ok(Number(revision));
 }
 
-/** The version of a message that the caller expects. `*`: any, but one must be there. */
+/** What the caller expects to be there: a version; `*`, any; `If-None-Match: *`, nothing. */
 export function ifMatchMessage(c: Context<AppEnv>): Result<{ if_match?: IfMatch }, Problem> {
+  if (c.req.header("If-None-Match") === "*") return ok({ if_match: "none" });
   if (c.req.header("If-Match") === "*") return ok({ if_match: "any" });
   const version = ifMatch(c);
   if (!version.ok) return version;
@@ -29,6 +30,6 @@ export function ifMatchMessage(c: Context<AppEnv>): Result<{ if_match?: IfMatch 
 export const matchesNone = (header: string | undefined, etag: string): boolean =>
   header !== undefined && (header.trim() === "*" || header.split(",").some((one) => one.trim().replace(/^W\//, "") === etag));
 
-export const versionTag = ({ version }: { readonly version: number }): Record<string, string> => ({ ETag: `"${version}"` });
+export const versionTag = ({ version }: { readonly version: number }): { ETag: string } => ({ ETag: `"${version}"` });
 
 export const STALE = problem("precondition_failed", "The resource is not at the revision that If-Match names.");

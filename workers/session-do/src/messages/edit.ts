@@ -12,7 +12,7 @@ import { afterWrite, compactIfDue, policyFor } from "./after-write.ts";
 import { append } from "./append.ts";
 import { checkOpen, checkRoom, storedMessage } from "./write-checks.ts";
 
-const STALE = problem("precondition_failed", "The message is not at the version that If-Match names.");
+const STALE = problem("precondition_failed", "The message is not what If-Match or If-None-Match asks for.");
 const ANSWERED = problem("tool_call_closed", "The tool call has its result already.");
 
 /** The write, and what was uploaded for it. */
@@ -27,6 +27,7 @@ const versionOf = (store: SessionStore, id: string): number => store.messages.ve
 function present(store: SessionStore, id: string, ifMatch: IfMatch | undefined): Result<Message | null, Problem> {
   const stored = storedMessage(store, id);
   if (ifMatch === undefined) return ok(stored);
+  if (ifMatch === "none") return stored === null ? ok(null) : err(STALE);
   if (stored === null) return err(STALE);
   return ifMatch === "any" || ifMatch === versionOf(store, id) ? ok(stored) : err(STALE);
 }

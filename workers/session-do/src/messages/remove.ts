@@ -3,11 +3,13 @@ import { type Problem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { AfterWrite, DeleteMessages, DeletedMessages, Idempotency, Written } from "@sessionplane/shared/rpc/session-rpc";
 import type { Source } from "@sessionplane/shared/message";
-import { checkClientRole } from "@sessionplane/engine/messages/client-source";
+import { checkClientRole, holdsReserved } from "@sessionplane/engine/messages/client-source";
 import { endOpenJob } from "../jobs/run.ts";
 import type { SessionStore } from "../session-store.ts";
 import { afterWrite, compactIfDue, policyFor } from "./after-write.ts";
-import { checkOpen } from "./write-checks.ts";
+import { checkOpen, storedMessage } from "./write-checks.ts";
+
+const RESERVED = problem("reserved_metadata", "The message holds metadata that only the server sets: a client can't remove it.");
 
 /** A client may remove what it may write. */
 function checkRoles(store: SessionStore, seqs: readonly number[], input: DeleteMessages): Problem | null {
@@ -15,6 +17,8 @@ function checkRoles(store: SessionStore, seqs: readonly number[], input: DeleteM
   for (const seq of seqs) {
     const refused = checkClientRole(store.messages.meta(seq)?.role ?? "", input.rules, "");
     if (refused !== null) return problem(refused.code, refused.detail);
+    const message = storedMessage(store, store.messages.idOf(seq) ?? "");
+    if (message !== null && holdsReserved(message, input.rules)) return RESERVED;
   }
   return null;
 }

@@ -58,9 +58,10 @@ export class MediaStore {
 
   /** A reference to these bytes: one under this media type, when there is one. */
   refTo(id: string, mediaType: string): MediaRef | null {
-    const sql = `SELECT ${REF} FROM media_refs WHERE media_id = ? ORDER BY media_type = ? DESC LIMIT 1`;
-    const row = this.#sql.exec<RefRow>(sql, id, mediaType).toArray()[0];
-    return row === undefined ? null : toRef(row);
+    const to = `SELECT ${REF} FROM media_refs WHERE media_id = ?`;
+    const [row] = this.#sql.exec<RefRow>(`${to} AND media_type = ? LIMIT 1`, id, mediaType).toArray();
+    const [any = row] = row === undefined ? this.#sql.exec<RefRow>(`${to} LIMIT 1`, id).toArray() : [row];
+    return any === undefined ? null : toRef(any);
   }
 
   #isReferred(id: string): boolean {

@@ -52,7 +52,8 @@ async function bodyOf(c: Context<AppEnv>, { content }: AttachmentContent, { offs
 async function send(c: Context<AppEnv>, attachment: AttachmentContent): Promise<Response> {
   const headers = headersOf(attachment);
   if (matchesNone(c.req.header("If-None-Match"), headers["ETag"] ?? "")) return c.body(null, 304, headers);
-  const range = byteRange(c.req.header("Range"), attachment.bytes);
+  const isOther = !matchesNone(c.req.header("If-Range") ?? "*", headers["ETag"] ?? "");
+  const range = isOther ? null : byteRange(c.req.header("Range"), attachment.bytes);
   if (range === "unsatisfiable") {
     c.header("Content-Range", `bytes */${attachment.bytes}`);
     return problemReply(c, problem("range_not_satisfiable", `The attachment has ${attachment.bytes} bytes.`));

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { messageMetaSchema, messageSchema } from "@sessionplane/shared/message";
 import { tenantOf } from "../../http/authenticate.ts";
-import { versionTag } from "../../http/etag.ts";
+import { matchesNone, versionTag } from "../../http/etag.ts";
 import { messageParams } from "../../http/params.ts";
 import { type App, json, reply, tenantRoute } from "../../http/routes.ts";
 import { callSession } from "../../session-client.ts";
@@ -28,9 +28,11 @@ export const registerGetMessage = (app: App) =>
       );
       if (!result.ok) return reply(c, result);
       const { json: stored, meta } = result.value;
+      const tag = versionTag(result.value);
+      if (matchesNone(c.req.header("If-None-Match"), tag.ETag)) return c.body(null, 304, tag);
       return c.body(`{"message":${stored},"meta":${JSON.stringify(meta)}}`, 200, {
         "Content-Type": "application/json",
-        ...versionTag(result.value),
+        ...tag,
       });
     },
   );

@@ -23,7 +23,7 @@ export const registerPutMessage = (app: App) =>
       summary: "Write a message",
       description:
         "Replaces the content of a message that is there, or appends one. `parent_id` is for a new one alone: a message " +
-        "never moves. `If-Match: *` only updates; `If-Match` with an ETag only that version.",
+        "never moves. `If-Match: *` only updates, `If-None-Match: *` only appends, `If-Match` with an ETag only updates that version.",
       tags: ["Messages"],
       request: { params: messageParams, body: jsonBody(putSchema) },
       responses: { 200: json(writtenMessageSchema, "Updated, or unchanged"), 201: json(writtenMessageSchema, "Appended") },
@@ -43,7 +43,9 @@ export const registerPutMessage = (app: App) =>
         ...(parentId === undefined ? {} : { parent_id: parentId }),
         ...expected.value,
         // Without a version a repetition finds what it wrote; with one it would be refused.
-        ...(typeof expected.value.if_match === "number" ? { idempotency: await idempotencyOrRequest(c) } : {}),
+        ...(typeof expected.value.if_match === "number" || expected.value.if_match === "none"
+          ? { idempotency: await idempotencyOrRequest(c) }
+          : {}),
       };
       const result = await callSession(c.env, tenant, sessionId, (session) => session.putMessage(input));
       if (!result.ok) return reply(c, pointAtSingle(result));

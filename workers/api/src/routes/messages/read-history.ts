@@ -8,7 +8,7 @@ import { type Result, err } from "@sessionplane/shared/result";
 import type { HistoryPage } from "@sessionplane/shared/rpc/session-rpc";
 import type { AppEnv } from "../../env.ts";
 import { tenantOf } from "../../http/authenticate.ts";
-import { encodePlace, placeCursorSchema } from "../../http/cursor.ts";
+import { encodePlace, placeCursorSchema, placeOf } from "../../http/cursor.ts";
 import { limitSchema } from "../../http/list-query.ts";
 import { sessionParams } from "../../http/params.ts";
 import { type App, reply, tenantRoute } from "../../http/routes.ts";
@@ -60,7 +60,7 @@ export function unknownLeafIs404<T>(result: Result<T, Problem>): Result<T, Probl
 }
 
 /** Stored messages are JSON already: joined, not parsed. */
-function historyJson(page: HistoryPage): string {
+function historyJson(sessionId: string, page: HistoryPage): string {
   const { items, ...rest } = page;
   const tail = JSON.stringify({
     meta: items.map((item) => item.meta),
@@ -68,7 +68,7 @@ function historyJson(page: HistoryPage): string {
     truncated: rest.truncated,
     total_content_bytes: rest.total_content_bytes,
     has_more: rest.next !== null,
-    next_cursor: rest.next === null ? null : encodePlace(rest.next),
+    next_cursor: rest.next === null ? null : encodePlace(sessionId, rest.next),
   });
   return `{"data":[${items.map((item) => item.json).join(",")}],${tail.slice(1)}`;
 }
@@ -84,6 +84,8 @@ async function stream(c: Context<AppEnv>, id: string, { leaf_id: leafId, view, o
 
 async function page(c: Context<AppEnv>, id: string, parameters: Query): Promise<Response> {
   const { leaf_id, max_bytes, max_tokens, cursor, limit, view, order, attachments } = parameters;
+  const place = placeOf(id, cursor);
+  if (!place.ok) return reply(c, place);
   const result = await timed(c.get("timings"), "session", () =>
     callSession(c.env, tenantOf(c), id, (session) =>
       session.readHistory({
@@ -92,14 +94,14 @@ async function page(c: Context<AppEnv>, id: string, parameters: Query): Promise<
         attachments,
         limit: Math.min(limit, MAX_PAGE_LIMIT),
         ...(leaf_id === undefined ? {} : { leaf_id }),
-        ...(cursor === undefined ? {} : { after: cursor }),
+        ...place.value,
         ...(max_bytes === undefined ? {} : { max_bytes }),
         ...(max_tokens === undefined ? {} : { max_tokens }),
       }),
     ),
   );
   if (!result.ok) return reply(c, unknownLeafIs404(result));
-  return c.body(historyJson(result.value), 200, { "Content-Type": "application/json" });
+  return c.body(historyJson(id, result.value), 200, { "Content-Type": "application/json" });
 }
 
 export const registerReadHistory = (app: App) =>

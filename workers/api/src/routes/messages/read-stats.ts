@@ -3,7 +3,7 @@ import * as z from "zod";
 import { messageStatsSchema } from "@sessionplane/shared/message";
 import { ok } from "@sessionplane/shared/result";
 import { tenantOf } from "../../http/authenticate.ts";
-import { encodePlace, placeCursorSchema } from "../../http/cursor.ts";
+import { encodePlace, placeCursorSchema, placeOf } from "../../http/cursor.ts";
 import { sessionParams } from "../../http/params.ts";
 import { type App, json, reply, tenantRoute } from "../../http/routes.ts";
 import { callSession } from "../../session-client.ts";
@@ -44,11 +44,14 @@ export const registerReadStats = (app: App) =>
     }),
     async (c) => {
       const { leaf_id: leafId, limit, cursor } = c.req.valid("query");
-      const result = await callSession(c.env, tenantOf(c), c.req.valid("param").session_id, (session) =>
+      const id = c.req.valid("param").session_id;
+      const place = placeOf(id, cursor);
+      if (!place.ok) return reply(c, place);
+      const result = await callSession(c.env, tenantOf(c), id, (session) =>
         session.readStats({
           limit,
           ...(leafId === undefined ? {} : { leaf_id: leafId }),
-          ...(cursor === undefined ? {} : { after: cursor }),
+          ...place.value,
         }),
       );
       if (!result.ok) return reply(c, unknownLeafIs404(result));
@@ -58,7 +61,7 @@ export const registerReadStats = (app: App) =>
         leaf_id,
         totals,
         has_more: next !== null,
-        next_cursor: next === null ? null : encodePlace(next),
+        next_cursor: next === null ? null : encodePlace(id, next),
       };
       return reply(c, ok(page));
     },
