@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { messageIdSchema } from "@sessionplane/shared/message";
 import { sessionIdSchema, tenantIdSchema } from "@sessionplane/shared/ids";
-import { NOT_FOUND, type Problem, problem } from "@sessionplane/shared/problem";
+import { NOT_FOUND, type Problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 
 export const tenantParams = z.object({ tenant_id: tenantIdSchema });
