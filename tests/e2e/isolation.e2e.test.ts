@@ -110,6 +110,13 @@ const PREPARED: Record<string, Prepared> = {
   [`GET ${S}/leaves`]: {},
   [`PUT ${S}/leaf`]: { body: { leaf_id: "owner-0" } },
   [`GET ${S}/stats`]: {},
+  [`GET ${S}/export`]: {},
+  [`POST ${S}/fork`]: { body: { at_message_id: "resident-0" } },
+  [`POST ${S}/split`]: { body: { summary: "taken over" } },
+  "POST /v1/sessions/import": {
+    body: JSON.stringify({ kind: "message", parent_id: null, message: text("imported", "user", "hi") }),
+    headers: { "Content-Type": "application/x-ndjson" },
+  },
   [`POST ${S}/usage`]: { body: { event: { provider: "p", model: "m", usage: { input: 1 } } } },
   [`GET ${S}/usage`]: {},
   [`GET ${S}/usage/events`]: {},

@@ -39,6 +39,10 @@ import { registerCreateTenant, registerPutTenant } from "./routes/tenants/create
 import { registerGetTenant } from "./routes/tenants/get-tenant.ts";
 import { registerListTenants } from "./routes/tenants/list-tenants.ts";
 import { registerPatchTenant } from "./routes/tenants/patch-tenant.ts";
+import { registerExportSession } from "./routes/transfer/export-session.ts";
+import { registerForkSession } from "./routes/transfer/fork-session.ts";
+import { registerImportSession } from "./routes/transfer/import-session.ts";
+import { registerSplitSession } from "./routes/transfer/split-session.ts";
 import { registerListUsageEvents } from "./routes/usage/list-usage-events.ts";
 import { registerReadUsage } from "./routes/usage/read-usage.ts";
 import { registerRecordUsage } from "./routes/usage/record-usage.ts";
@@ -72,6 +76,10 @@ export function createApp(): App {
   registerGetSession(app);
   registerPatchSession(app);
   registerEndSession(app);
+  registerImportSession(app);
+  registerExportSession(app);
+  registerForkSession(app);
+  registerSplitSession(app);
   registerAppendMessages(app);
   registerReadHistory(app);
   registerClearMessages(app);

@@ -46,4 +46,26 @@ const CALIBRATION: Migration = {
   sql: "ALTER TABLE session ADD COLUMN calibration REAL NOT NULL DEFAULT 1;",
 };
 
-export const MIGRATIONS: readonly Migration[] = [TREE, PLANE_TABLES, USAGE_BY_JOB, EDITS, LEAF_IN_TREE, MEDIA, CALIBRATION];
+/** Lines of a session that is being made of them, until all are there. Emptied when it is made. */
+const IMPORT: Migration = {
+  id: "008_import",
+  sql: `
+    CREATE TABLE import_messages (
+      id TEXT PRIMARY KEY, line INTEGER NOT NULL, position INTEGER NOT NULL, parent_id TEXT, created_at INTEGER,
+      left_out TEXT NOT NULL) STRICT, WITHOUT ROWID;
+    CREATE INDEX import_messages_position ON import_messages (position, id);
+    CREATE INDEX import_messages_parent ON import_messages (parent_id, position);
+    CREATE TABLE import_pieces (id TEXT NOT NULL, piece INTEGER NOT NULL, json TEXT NOT NULL, PRIMARY KEY (id, piece)) STRICT, WITHOUT ROWID;
+    CREATE TABLE import_overlays (id TEXT PRIMARY KEY, line INTEGER NOT NULL, position INTEGER NOT NULL, overlay TEXT NOT NULL) STRICT, WITHOUT ROWID;`,
+};
+
+export const MIGRATIONS: readonly Migration[] = [
+  TREE,
+  PLANE_TABLES,
+  USAGE_BY_JOB,
+  EDITS,
+  LEAF_IN_TREE,
+  MEDIA,
+  CALIBRATION,
+  IMPORT,
+];

@@ -6,7 +6,7 @@
 import { DurableObject } from "cloudflare:workers";
 import type { JobId } from "@sessionplane/shared/ids";
 import type { Message } from "@sessionplane/shared/message";
-import { NOT_FOUND, type Problem } from "@sessionplane/shared/problem";
+import { NOT_FOUND, type Problem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { JobRefusal, SessionRpc } from "@sessionplane/shared/rpc/session-rpc";
 import { NO_UPLOADS, type Uploads } from "@sessionplane/engine/messages/intake";
@@ -27,18 +27,23 @@ import { clearMessages, deleteMessages } from "./messages/remove.ts";
 import { readStats } from "./messages/stats.ts";
 import { SessionStore, type StoreOptions } from "./session-store.ts";
 import { describe, endSession, newRow, patchSession } from "./settings.ts";
+import { exportSession } from "./transfer/export.ts";
+import { Import } from "./transfer/import.ts";
 import { recordUsage } from "./usage/record.ts";
 import { toSessionUsage, toUsageEvent } from "./usage/ledger.ts";
 import { seqPage } from "./seq-page.ts";
 
 const NO_JOB: JobRefusal = { code: "not_found", detail: "the session was never opened" };
 
+const ALREADY_THERE = problem("already_exists", "The session is there already.");
+
 type Parameters1<M extends keyof SessionRpc> = Parameters<SessionRpc[M]>[0];
 
 export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
   readonly #faults = new FaultPoints(this.env.FAULT_POINTS === "on", (point) => this.ctx.abort(point));
   readonly #options: StoreOptions = { faults: this.#faults, maxBytes: Number(this.env.MAX_DATABASE_BYTES) };
-  readonly #bucket = new MediaBucket(this.env.CONTENT);
+  readonly #bucket = new MediaBucket(this.env.CONTENT, this.#faults);
+  readonly #import = new Import(this.ctx.storage, this.#bucket);
   #outbox: Outbox;
   /** Null until the session is opened: an object that is only asked about stores nothing. */
   #store: SessionStore | null;
@@ -90,11 +95,11 @@ export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
     messages: readonly Pick<Message, "parts">[],
     work: (store: SessionStore, uploads: Uploads, now: number) => Result<T, Problem>,
   ): Promise<Result<T, Problem>> {
-    const uploads = await this.#bucket.upload(store, messages, Date.now());
+    const uploads = await this.#bucket.upload(store.media, store.row, messages, Date.now());
     if (!uploads.ok) return this.#write(() => uploads);
     return this.#write((open, now) => {
       const result = work(open, uploads.value, now);
-      this.#bucket.release(open, uploads.value, now);
+      this.#bucket.release(open.media, uploads.value, now);
       return result;
     });
   }
@@ -121,6 +126,28 @@ export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
       throw new Error("the object is another session's");
     this.#outbox.arm(this.#store, Date.now());
     return ok(describe(this.#store, input.rules));
+  }
+
+  async exportSession({ to }: Parameters1<"exportSession">) {
+    return this.#read((store) => exportSession(store, to, this.#bucket));
+  }
+
+  async stageImport(input: Parameters1<"stageImport">) {
+    return this.#store === null ? this.#import.stage(input) : err(ALREADY_THERE);
+  }
+
+  async finishImport(input: Parameters1<"finishImport">) {
+    if (this.#store !== null) return err(ALREADY_THERE);
+    const made = this.#import.finish(input, this.#options);
+    if (!made.ok) return made;
+    const { store, ...counts } = made.value;
+    this.#store = store;
+    this.#outbox.arm(store, Date.now());
+    return ok({ session: describe(store, input.rules), ...counts });
+  }
+
+  async abandonImport() {
+    if (this.#store === null) await this.#import.abandon();
   }
 
   async describe(rules: Parameters1<"describe">) {

@@ -10,6 +10,7 @@ import type { Overlay, Retention } from "../overlay.ts";
 import type { Problem } from "../problem.ts";
 import type { Result } from "../result.ts";
 import type { PatchSession, Session, SessionSettings, SessionUsage } from "../session.ts";
+import type { MessageLine, OverlayLine } from "../transfer.ts";
 import type { PricedUsage, RecordedUsage, UsageEvent } from "../usage-event.ts";
 
 /** A request's `Idempotency-Key`, hashed with method and path, and the hash of its body. */
@@ -202,6 +203,24 @@ export type JobFailure = {
   readonly usage: readonly PricedUsage[];
 };
 
+/** Lines of a session that is being made of them. `line`: where each stood, for refusals. */
+export type StagedLine = { readonly line: number; readonly entry: MessageLine | OverlayLine };
+
+export type StageLines = {
+  readonly tenant_id: TenantId;
+  readonly session_id: SessionId;
+  /** The first lines: what an earlier attempt left is forgotten. */
+  readonly first: boolean;
+  readonly lines: readonly StagedLine[];
+};
+
+export type FinishImport = OpenSession & {
+  /** Absent: the last message. */
+  readonly leaf_id: string | null;
+};
+
+export type Imported = { readonly session: Session; readonly messages: number; readonly overlays: number };
+
 export interface SessionRpc {
   /** Creates the session in its object. Idempotent: a second call changes nothing. */
   open(input: OpenSession): Promise<Result<Session, Problem>>;
@@ -216,6 +235,15 @@ export interface SessionRpc {
 
   append(input: AppendMessages): Promise<Result<Written<Appended>, Problem>>;
   readHistory(query: HistoryQuery): Promise<Result<HistoryPage, Problem>>;
+  /** The session as NDJSON; `to`: the path to this message alone, as a fork has it. */
+  exportSession(query: { to?: string }): Promise<Result<ReadableStream<Uint8Array>, Problem>>;
+  /** Keeps lines for a session that is not there yet. Refused when it is. */
+  stageImport(input: StageLines): Promise<Result<null, Problem>>;
+  /** Makes the session of the lines, all at once. */
+  finishImport(input: FinishImport): Promise<Result<Imported, Problem>>;
+  /** Forgets the lines, and the object everything. Does nothing to a session that is there. */
+  abandonImport(): Promise<void>;
+
   /** NDJSON, a message a line, in constant memory. */
   streamHistory(query: StreamQuery): Promise<Result<ReadableStream<Uint8Array>, Problem>>;
   getMessage(query: { id: string } & MediaQuery): Promise<Result<StoredMessage, Problem>>;

@@ -21,7 +21,7 @@ const MAX_REJECTIONS = 2;
 const PAGE_ITEMS = 200;
 const PAGE_BYTES = 4 * 1024 * 1024;
 /** The framing of the message that an overlay becomes. */
-const OVERLAY_MESSAGE_TOKENS = 4;
+export const OVERLAY_MESSAGE_TOKENS = 4;
 
 const refuse = (code: JobRefusal["code"], detail: string) => err({ code, detail });
 

@@ -2,6 +2,7 @@
  * Large attachments in R2, under the session's own prefix. An object is noted before it is uploaded and
  * deleted when nothing refers to it, so that a death in between leaves none behind.
  */
+import type { SessionId, TenantId } from "@sessionplane/shared/ids";
 import { type Message, messageSchema } from "@sessionplane/shared/message";
 import { type Problem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
@@ -15,7 +16,8 @@ import {
   mediaPlaces,
   replaceAt,
 } from "@sessionplane/engine/messages/media";
-import { MAX_STORED_BYTES } from "@sessionplane/engine/storage/sqlite/media-store";
+import { MAX_STORED_BYTES, type MediaStore } from "@sessionplane/engine/storage/sqlite/media-store";
+import type { FaultPoints } from "../fault-points.ts";
 import { logError } from "../log.ts";
 import type { SessionStore } from "../session-store.ts";
 
@@ -54,6 +56,10 @@ function* largeMedia(messages: readonly Pick<Message, "parts">[]): Generator<Med
 export const mayHoldLarge = (messages: readonly Pick<Message, "parts">[]): boolean =>
   messages.some(({ parts }) => holdsLongText(parts));
 
+/** Whose attachments they are. */
+type Owner = { readonly tenant_id: TenantId; readonly session_id: SessionId };
+const prefixOf = ({ tenant_id, session_id }: Owner): string => `${tenant_id}/${session_id}/media/`;
+
 /** A message with what it takes to put its bytes in place: read in one turn, so that nothing changes between. */
 type Filling<T> = {
   readonly item: T;
@@ -64,26 +70,32 @@ type Filling<T> = {
 
 export class MediaBucket {
   readonly #bucket: R2Bucket;
+  readonly #faults: FaultPoints;
 
-  constructor(bucket: R2Bucket) {
+  constructor(bucket: R2Bucket, faults: FaultPoints) {
     this.#bucket = bucket;
+    this.#faults = faults;
   }
 
   /** Uploads the large attachments of messages that the session does not hold yet. */
-  async upload(store: SessionStore, messages: readonly Pick<Message, "parts">[], now: number): Promise<Result<Uploads, Problem>> {
+  async upload(
+    store: MediaStore,
+    owner: Owner,
+    messages: readonly Pick<Message, "parts">[],
+    now: number,
+  ): Promise<Result<Uploads, Problem>> {
     const uploads = new Map<string, string>();
     try {
       for (const media of largeMedia(messages)) {
-        if (uploads.has(media.id) || store.media.find(media.id) !== null) continue;
-        const { tenant_id, session_id } = store.row;
-        const key = `${tenant_id}/${session_id}/media/${crypto.randomUUID()}`;
-        store.media.discard(key, now + UPLOAD_MS);
+        if (uploads.has(media.id) || store.find(media.id) !== null) continue;
+        const key = `${prefixOf(owner)}${crypto.randomUUID()}`;
+        store.discard(key, now + UPLOAD_MS);
         uploads.set(media.id, key);
         await this.#bucket.put(key, media.bytes, { sha256: media.sha256 });
-        store.faults.hit("media:uploaded");
+        this.#faults.hit("media:uploaded");
       }
     } catch (error) {
-      logError("upload_failed", error, { session_id: store.row.session_id });
+      logError("upload_failed", error, { session_id: owner.session_id });
       this.release(store, uploads, now);
       return err(NOT_STORED);
     }
@@ -91,8 +103,17 @@ export class MediaBucket {
   }
 
   /** Uploads that the write had no use for may go. */
-  release(store: SessionStore, uploads: Uploads, now: number): void {
-    for (const [id, key] of uploads) if (store.media.find(id)?.r2_key !== key) store.media.discard(key, now);
+  release(store: MediaStore, uploads: Uploads, now: number): void {
+    for (const [id, key] of uploads) if (store.find(id)?.r2_key !== key) store.discard(key, now);
+  }
+
+  /** Deletes everything of a session. */
+  async empty(owner: Owner): Promise<void> {
+    for (let more = true; more;) {
+      const { objects, truncated } = await this.#bucket.list({ prefix: prefixOf(owner), limit: MAX_DELETIONS });
+      if (objects.length > 0) await this.#bucket.delete(objects.map((object) => object.key));
+      more = truncated;
+    }
   }
 
   /** Deletes what nothing refers to. Called by the alarm; fails as a whole and is repeated. */

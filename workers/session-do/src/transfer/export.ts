@@ -1,0 +1,81 @@
+/** A session as NDJSON, in constant memory: itself, its messages in the order in which they were written, its overlays. */
+import { formatInstant } from "@sessionplane/shared/fields";
+import { type Problem, fieldProblem } from "@sessionplane/shared/problem";
+import { type Result, err, ok } from "@sessionplane/shared/result";
+import { type OverlayLine, type SessionLine, TRANSFER_FORMAT } from "@sessionplane/shared/transfer";
+import { type Limits, MAX_PAGE_BYTES, take } from "@sessionplane/engine/history/recent-window";
+import type { MessageRead } from "@sessionplane/engine/storage/sqlite/message-rows";
+import { type StoredOverlay, toOverlay } from "@sessionplane/engine/storage/sqlite/overlays";
+import { type Range, contains, within } from "@sessionplane/engine/tree/runs";
+import type { MediaBucket } from "../messages/media-bucket.ts";
+import type { SessionStore } from "../session-store.ts";
+
+const MAX_ROWS = 200;
+const EVERYTHING: readonly Range[] = [{ first: 1, last: Number.MAX_SAFE_INTEGER }];
+
+function sessionLine(store: SessionStore, leafId: string | null): SessionLine {
+  const { external_id: _external, parent_session_id: _parent, ...session } = store.row.settings;
+  return { kind: "session", format: TRANSFER_FORMAT, session, leaf_id: leafId, created_at: formatInstant(store.row.created_at) };
+}
+
+function overlayLine(row: StoredOverlay, position: number): OverlayLine {
+  const { id, from_id, to_id, summary, retention, model, stale, created_at } = toOverlay(row);
+  return { kind: "overlay", position, overlay: { id, from_id, to_id, summary, retention, model, stale, created_at } };
+}
+
+/** What a message's line says beside the message, whose own JSON is passed on. */
+const messageHead = (store: SessionStore, read: MessageRead, position: number): string =>
+  JSON.stringify({
+    kind: "message",
+    position,
+    parent_id: store.messages.parentOf(read.seq)?.id ?? null,
+    created_at: formatInstant(read.created_at),
+  });
+
+type Part = { readonly path: readonly Range[]; readonly leafId: string | null; readonly overlays: readonly StoredOverlay[] };
+
+/** The whole session, or the path to a message with the overlays that lie on it. */
+function partOf(store: SessionStore, to: string | undefined): Result<Part, Problem> {
+  const overlays = store.overlays.all();
+  if (to === undefined) return ok({ path: EVERYTHING, leafId: store.messages.idOf(store.messages.activeLeaf()), overlays });
+  const seq = store.messages.seqOf(to);
+  if (seq === null) return err(fieldProblem("unknown_message", "/at_message_id", `${to} is not a message of this session`));
+  const path = store.messages.pathTo(seq);
+  const onPath = overlays.filter(({ from_seq: first, to_seq: last }) => contains(path, first) && contains(path, last));
+  return ok({ path, leafId: to, overlays: onPath });
+}
+
+export function exportSession(
+  store: SessionStore,
+  to: string | undefined,
+  bucket: MediaBucket,
+): Result<ReadableStream<Uint8Array>, Problem> {
+  const part = partOf(store, to);
+  if (!part.ok) return part;
+  const { path, leafId, overlays } = part.value;
+  const limits: Limits = { count: MAX_ROWS, bytes: MAX_PAGE_BYTES, tokens: Number.MAX_SAFE_INTEGER };
+  const encoder = new TextEncoder();
+  let after = 0;
+  let position = 0;
+  const stream = new ReadableStream({
+    type: "bytes",
+    start(controller: ReadableByteStreamController) {
+      controller.enqueue(encoder.encode(`${JSON.stringify(sessionLine(store, leafId))}\n`));
+    },
+    async pull(controller: ReadableByteStreamController) {
+      const rest = within(path, after + 1, Number.MAX_SAFE_INTEGER);
+      const { taken, more } = take(store.messages.scan(rest, "asc"), limits);
+      after = taken.at(-1)?.seq ?? after;
+      // Parents and bytes are read in this turn, before anything is awaited.
+      const lines = taken.map((read) => ({ ...read, head: messageHead(store, read, (position += 1)) }));
+      const filled = await bucket.inline(store, lines, (line) => line.seq);
+      const texts = filled.map(({ head, json }) => `${head.slice(0, -1)},"message":${json}}`);
+      if (!more) overlays.forEach((overlay, index) => texts.push(JSON.stringify(overlayLine(overlay, index + 1))));
+      if (texts.length > 0) controller.enqueue(encoder.encode(texts.map((text) => `${text}\n`).join("")));
+      if (more) return;
+      controller.close();
+      controller.byobRequest?.respond(0);
+    },
+  });
+  return ok(stream);
+}
