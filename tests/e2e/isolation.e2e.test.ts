@@ -110,6 +110,7 @@ const PREPARED: Record<string, Prepared> = {
   [`GET ${S}/leaves`]: {},
   [`PUT ${S}/leaf`]: { body: { leaf_id: "owner-0" } },
   [`GET ${S}/stats`]: {},
+  [`GET ${S}/events`]: {},
   [`GET ${S}/export`]: {},
   [`POST ${S}/fork`]: { body: { at_message_id: "resident-0" } },
   [`POST ${S}/split`]: { body: { summary: "taken over" } },

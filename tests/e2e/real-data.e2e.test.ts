@@ -51,6 +51,16 @@ const callsOf = (messages: readonly Shown[]): Call[] =>
 const separated = (one: readonly Shown[], other: readonly Shown[]): string[] =>
   callsOf(one).flatMap((call) => (!call.answered && callsOf(other).some((result) => result.id === call.id) ? [call.id] : []));
 
+/** What an export makes of it is what an export gives again. */
+async function expectRoundTrip(session: string): Promise<void> {
+  const exportOf = async (id: string) => (await tenant.call<string>("GET", `/v1/sessions/${id}/export`)).body;
+  const exported = await exportOf(session);
+  const headers = { "Content-Type": "application/x-ndjson" };
+  const { status, body } = await tenant.call<{ id: string }>("POST", "/v1/sessions/import", exported, headers);
+  expect(status).toBe(201);
+  expect(await exportOf(body.id)).toBe(exported);
+}
+
 describe("real conversations", () => {
   test.skipIf(trajectories === null)(
     "come back as they were, and long ones compact with every tool call whole",
@@ -74,6 +84,7 @@ describe("real conversations", () => {
         const summarised = originals.filter((message) => !shown.some((one) => one.id === message.id));
         expect([...separated(summarised, shown), ...separated(shown, summarised)]).toEqual([]);
         if (summarised.length > 0) compacted += 1;
+        await expectRoundTrip(session);
       }
       expect(compacted).toBeGreaterThan(30);
     },
@@ -95,6 +106,7 @@ describe("real conversations", () => {
           for (let at: string | null = leaf; at !== null; at = parents.get(at) ?? null) expected.unshift(byId.get(at));
           expect(await pathTo(session, leaf, "raw")).toEqual(expected);
         }
+        await expectRoundTrip(session);
       }
     },
     240_000,

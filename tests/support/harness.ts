@@ -53,7 +53,10 @@ export async function startPlane(options: { readonly compactor?: Record<string, 
         },
         ...(body === undefined ? {} : { body: raw ? body : JSON.stringify(body) }),
       });
-      const text = await response.text();
+      // A stream of events has no end: that it has begun is all there is to know here.
+      const isEndless = response.headers.get("Content-Type") === "text/event-stream";
+      if (isEndless) await response.body?.cancel();
+      const text = isEndless ? "" : await response.text();
       const isJson = /[/+]json$/.test((response.headers.get("Content-Type") ?? "").split(";")[0] ?? "") && text !== "";
       return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers };
     };

@@ -10,6 +10,7 @@ import { registerListJobs } from "./routes/compactions/list-jobs.ts";
 import { registerListOverlays } from "./routes/compactions/list-overlays.ts";
 import { registerRequestCompaction } from "./routes/compactions/request-compaction.ts";
 import { registerCancelJob, registerGetJob, registerListSessionJobs } from "./routes/compactions/session-jobs.ts";
+import { registerStreamEvents } from "./routes/events/stream-events.ts";
 import { registerCreateOperatorKey, registerCreateTenantKey } from "./routes/keys/create-key.ts";
 import { registerListOperatorKeys, registerListTenantKeys } from "./routes/keys/list-keys.ts";
 import { registerRevokeOperatorKey, registerRevokeTenantKey } from "./routes/keys/revoke-key.ts";
@@ -76,6 +77,7 @@ export function createApp(): App {
   registerGetSession(app);
   registerPatchSession(app);
   registerEndSession(app);
+  registerStreamEvents(app);
   registerImportSession(app);
   registerExportSession(app);
   registerForkSession(app);

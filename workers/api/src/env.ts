@@ -1,9 +1,9 @@
 /** The worker's bindings, typed, and what a request carries. */
-import type { SessionNamespace } from "@sessionplane/shared/rpc/session-rpc";
+import type { ConnectableSessions } from "@sessionplane/shared/rpc/session-rpc";
 import type { Principal } from "./http/principal.ts";
 
 export interface ApiEnv extends Omit<Env, "SESSION"> {
-  SESSION: SessionNamespace;
+  SESSION: ConnectableSessions;
   /** A secret: the key that makes the first tenants and keys. */
   OPERATOR_KEY?: string;
 }

@@ -5,7 +5,7 @@
 import { type SessionId, type TenantId, parseId } from "@sessionplane/shared/ids";
 import { NOT_FOUND, type Problem } from "@sessionplane/shared/problem";
 import type { Result } from "@sessionplane/shared/result";
-import type { SessionRpc } from "@sessionplane/shared/rpc/session-rpc";
+import type { ConnectQuery, SessionRpc } from "@sessionplane/shared/rpc/session-rpc";
 import { connect } from "./catalog/db.ts";
 import { findSessionToOpen } from "./catalog/sessions.ts";
 import type { ApiEnv } from "./env.ts";
@@ -15,8 +15,19 @@ import { type TenantPrincipal, rulesOf } from "./http/principal.ts";
 const MAX_ATTEMPTS = 3;
 const FIRST_BACKOFF_MS = 50;
 
-const stubOf = (env: ApiEnv, tenantId: TenantId, sessionId: SessionId): SessionRpc =>
-  env.SESSION.getByName(`${tenantId}:${sessionId}`);
+const stubOf = (env: ApiEnv, tenantId: TenantId, sessionId: SessionId) => env.SESSION.getByName(`${tenantId}:${sessionId}`);
+
+/** A WebSocket to a session that is known to be there, as the reply to who asked for one. */
+export async function connectSession(env: ApiEnv, tenant: TenantPrincipal, id: string, query: ConnectQuery): Promise<Response> {
+  const sessionId = parseId("session", id);
+  if (sessionId === null) throw new Error("only a session that was found can be connected to");
+  const url = new URL("https://session/events");
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value));
+  const stub = stubOf(env, tenant.tenantId, sessionId);
+  const { webSocket } = await stub.fetch(new Request(url, { headers: { Upgrade: "websocket" } }));
+  // Of our own, since the headers of a fetched one can't be added to.
+  return new Response(null, { status: 101, webSocket });
+}
 
 /** What the platform marks on errors of its own. An overloaded object must not be asked again. */
 const isPlatformError = (error: unknown): boolean =>

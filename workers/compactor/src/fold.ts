@@ -6,7 +6,8 @@ import { factText, factsOf } from "@sessionplane/engine/compaction/facts";
 import { type Entry, entryOf } from "@sessionplane/engine/compaction/transcript";
 import { estimateText } from "@sessionplane/engine/tokens/estimate";
 import { type Result, err, ok } from "@sessionplane/shared/result";
-import type { JobItem, SeqPage } from "@sessionplane/shared/rpc/session-rpc";
+import type { JobItem } from "@sessionplane/shared/rpc/job-rpc";
+import type { SeqPage } from "@sessionplane/shared/rpc/session-rpc";
 
 /** What one call reads at most: fits models with a window of 64k tokens, with room for what they write. */
 export const CHUNK_TOKENS = 48_000;

@@ -1,7 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
 import { newId } from "@sessionplane/shared/ids";
 import { err } from "@sessionplane/shared/result";
-import type { JobRefusal, SessionRpc } from "@sessionplane/shared/rpc/session-rpc";
+import type { JobRefusal } from "@sessionplane/shared/rpc/job-rpc";
+import type { SessionRpc } from "@sessionplane/shared/rpc/session-rpc";
 import type { CompactorEnv } from "./env.ts";
 import worker from "./index.ts";
 

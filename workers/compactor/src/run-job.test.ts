@@ -5,7 +5,7 @@ import { DEFAULT_COMPACTION_POLICY } from "@sessionplane/shared/compaction-polic
 import { newId } from "@sessionplane/shared/ids";
 import { problem } from "@sessionplane/shared/problem";
 import { err, ok } from "@sessionplane/shared/result";
-import type { ClaimedJob, JobCommit, JobFailure, JobItem } from "@sessionplane/shared/rpc/session-rpc";
+import type { ClaimedJob, JobCommit, JobFailure, JobItem } from "@sessionplane/shared/rpc/job-rpc";
 import type { NewUsageEvent, PricedUsage } from "@sessionplane/shared/usage-event";
 import { CHUNK_TOKENS } from "./fold.ts";
 import { type CompactionDeps, runJob } from "./run-job.ts";

@@ -1,5 +1,5 @@
 /** What a failure means for the job, and what becomes of the queue message. Pure: chance is an argument. */
-import type { JobFailure } from "@sessionplane/shared/rpc/session-rpc";
+import type { JobFailure } from "@sessionplane/shared/rpc/job-rpc";
 import type { JobOutcome } from "./run-job.ts";
 import type { ModelFailure } from "./summarise.ts";
 

@@ -1,5 +1,5 @@
 /** An attempt's calls of the model as usage events, each with an id that belongs to that one call. Pure. */
-import type { ClaimedJob } from "@sessionplane/shared/rpc/session-rpc";
+import type { ClaimedJob } from "@sessionplane/shared/rpc/job-rpc";
 import type { NewUsageEvent } from "@sessionplane/shared/usage-event";
 import type { ModelUsage } from "./summarise.ts";
 

@@ -59,6 +59,12 @@ const IMPORT: Migration = {
     CREATE TABLE import_overlays (id TEXT PRIMARY KEY, line INTEGER NOT NULL, position INTEGER NOT NULL, overlay TEXT NOT NULL) STRICT, WITHOUT ROWID;`,
 };
 
+/** What leaves no other record: edits, deletions, choices of a leaf, states of jobs, summaries, imports. */
+const EVENTS: Migration = {
+  id: "009_events",
+  sql: "CREATE TABLE events (seq INTEGER PRIMARY KEY, type TEXT NOT NULL, data TEXT NOT NULL) STRICT;",
+};
+
 export const MIGRATIONS: readonly Migration[] = [
   TREE,
   PLANE_TABLES,
@@ -68,4 +74,5 @@ export const MIGRATIONS: readonly Migration[] = [
   MEDIA,
   CALIBRATION,
   IMPORT,
+  EVENTS,
 ];

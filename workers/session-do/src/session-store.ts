@@ -9,6 +9,7 @@ import { MessageTree } from "@sessionplane/engine/storage/sqlite/message-tree";
 import { OverlayStore, type StoredOverlay } from "@sessionplane/engine/storage/sqlite/overlays";
 import { contains, within } from "@sessionplane/engine/tree/runs";
 import { Sequence } from "@sessionplane/engine/storage/sqlite/sequence";
+import { EventLog } from "./events/event-log.ts";
 import type { FaultPoints } from "./fault-points.ts";
 import { IdempotencyKeys } from "./idempotency.ts";
 import { JobStore } from "./jobs/job-store.ts";
@@ -17,7 +18,7 @@ import { MIGRATIONS } from "./migrations.ts";
 import { type SessionRow, hasSessionRow, readSessionRow, writeSessionRow } from "./session-row.ts";
 import { Ledger } from "./usage/ledger.ts";
 
-const SEQUENCED = ["messages", "usage_events", "jobs", "overlays", "session"].map(
+const SEQUENCED = ["messages", "usage_events", "jobs", "overlays", "session", "events"].map(
   (table) => `coalesce((SELECT max(seq) FROM ${table}), 0)`,
 );
 const HEAD = `SELECT max(${SEQUENCED.join(", ")}, (SELECT changed_seq FROM tree)) AS head`;
@@ -44,6 +45,7 @@ export class SessionStore {
   readonly media: MediaStore;
   readonly ledger: Ledger;
   readonly jobs: JobStore;
+  readonly events: EventLog;
   readonly keys: IdempotencyKeys;
   readonly trigger = new Trigger();
   readonly faults: FaultPoints;
@@ -63,7 +65,8 @@ export class SessionStore {
     this.overlays = new OverlayStore(sql);
     this.media = new MediaStore(sql);
     this.ledger = new Ledger(sql, this.sequence);
-    this.jobs = new JobStore(sql, this.sequence);
+    this.events = new EventLog(sql);
+    this.jobs = new JobStore(sql, this.sequence, this.events);
     this.keys = new IdempotencyKeys(sql);
   }
 

@@ -3,15 +3,16 @@
  * implements it. Every method answers with a Result; a throw is a broken object or platform.
  */
 import type { CompactionJob } from "../compaction-job.ts";
-import type { CompactionPolicy, CompactionPolicyPatch } from "../compaction-policy.ts";
+import type { CompactionPolicyPatch } from "../compaction-policy.ts";
 import type { JobId, SessionId, TenantId } from "../ids.ts";
 import type { Leaf, Message, MessageMeta, MessageStats, Role, Source, ToolPatch } from "../message.ts";
-import type { Overlay, Retention } from "../overlay.ts";
+import type { Overlay } from "../overlay.ts";
 import type { Problem } from "../problem.ts";
 import type { Result } from "../result.ts";
 import type { PatchSession, Session, SessionSettings, SessionUsage } from "../session.ts";
 import type { MessageLine, OverlayLine } from "../transfer.ts";
 import type { PricedUsage, RecordedUsage, UsageEvent } from "../usage-event.ts";
+import type { ClaimedJob, JobCommit, JobFailure, JobItem, JobRefusal } from "./job-rpc.ts";
 
 /** A request's `Idempotency-Key`, hashed with method and path, and the hash of its body. */
 export type Idempotency = { readonly key: string; readonly fingerprint: string };
@@ -166,43 +167,6 @@ export type SeqQuery = { readonly limit: number; readonly before_seq?: number };
 
 export type UsageReading = { readonly usage: SessionUsage; readonly as_of: string };
 
-/** What a compactor has claimed. `fence` rises with every claim; an older one can no longer write. */
-export type ClaimedJob = {
-  readonly job_id: JobId;
-  readonly fence: number;
-  readonly lease_expires_at: number;
-  readonly attempt: number;
-  readonly from_id: string;
-  readonly to_id: string;
-  readonly messages: number;
-  readonly tokens: number;
-  readonly policy: CompactionPolicy;
-  /** Why the previous summary of this job was rejected, for the next prompt. */
-  readonly rejected_because: string | null;
-};
-
-/** The range in order, with earlier overlays inside it as their summaries. */
-export type JobItem =
-  | { readonly kind: "message"; readonly message: Message; readonly tokens: number; readonly created_at: number }
-  | { readonly kind: "overlay"; readonly overlay_id: string; readonly summary: string; readonly tokens: number };
-
-export type JobRefusal = { readonly code: "not_found" | "not_open" | "leased" | "fence_lost"; readonly detail: string };
-
-export type JobCommit = {
-  readonly summary: string;
-  readonly model: string;
-  readonly retention: Retention | null;
-  readonly usage: readonly PricedUsage[];
-};
-
-export type JobFailure = {
-  /** retry: claimable again. reject: the summary was no good, one more try. fail: for good. */
-  readonly outcome: "retry" | "reject" | "fail";
-  readonly error: { readonly code: string; readonly detail: string };
-  readonly model: string | null;
-  readonly usage: readonly PricedUsage[];
-};
-
 /** Lines of a session that is being made of them. `line`: where each stood, for refusals. */
 export type StagedLine = { readonly line: number; readonly entry: MessageLine | OverlayLine };
 
@@ -235,6 +199,8 @@ export interface SessionRpc {
 
   append(input: AppendMessages): Promise<Result<Written<Appended>, Problem>>;
   readHistory(query: HistoryQuery): Promise<Result<HistoryPage, Problem>>;
+  /** Server-sent events after a place in the log, for as long as someone reads. Absent: what comes next. */
+  streamEvents(query: { after?: number }): Promise<Result<ReadableStream<Uint8Array>, Problem>>;
   /** The session as NDJSON; `to`: the path to this message alone, as a fork has it. */
   exportSession(query: { to?: string }): Promise<Result<ReadableStream<Uint8Array>, Problem>>;
   /** Keeps lines for a session that is not there yet. Refused when it is. */
@@ -300,3 +266,11 @@ export interface SessionRpc {
 export interface SessionNamespace {
   getByName(name: string): SessionRpc;
 }
+
+/** The same for whoever connects WebSockets, which no method can return. */
+export interface ConnectableSessions {
+  getByName(name: string): SessionRpc & { fetch(request: Request): Promise<Response> };
+}
+
+/** What the object needs to know of a WebSocket, in the query of its request. */
+export type ConnectQuery = { readonly after?: number; readonly threshold: number };

@@ -5,6 +5,7 @@ import { type CompactionPolicy, compactionPolicySchema } from "@sessionplane/sha
 import type { JobId } from "@sessionplane/shared/ids";
 import { formatMoney } from "@sessionplane/shared/money";
 import { retentionSchema } from "@sessionplane/shared/overlay";
+import type { EventLog } from "../events/event-log.ts";
 import type { Sequence } from "@sessionplane/engine/storage/sqlite/sequence";
 
 export type JobRow = {
@@ -77,12 +78,14 @@ const WRITE = `INSERT OR REPLACE INTO jobs (${COLUMNS.join(", ")}) VALUES (${COL
 export class JobStore {
   readonly #sql: SqlStorage;
   readonly #sequence: Sequence;
+  readonly #events: EventLog;
   /** Appends ask on every write whether a job is open: remembered, null when none is. */
   #open: JobRow | null | undefined;
 
-  constructor(sql: SqlStorage, sequence: Sequence) {
+  constructor(sql: SqlStorage, sequence: Sequence, events: EventLog) {
     this.#sql = sql;
     this.#sequence = sequence;
+    this.#events = events;
   }
 
   find(id: string): JobRow | null {
@@ -102,6 +105,8 @@ export class JobStore {
   write(job: Omit<JobRow, "seq" | "updated_at">, now: number): JobRow {
     const row: JobRow = { ...job, seq: this.#sequence.next(), updated_at: now };
     this.#store(row);
+    const { id, seq, state, trigger, overlay_id } = row;
+    this.#events.note(seq, "compaction", { job_id: id, state, trigger, overlay_id });
     return row;
   }
 

@@ -2,7 +2,8 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { CompactionPolicyPatch } from "@sessionplane/shared/compaction-policy";
 import type { JobId } from "@sessionplane/shared/ids";
-import type { ClaimedJob, JobCommit, JobFailure, TenantRules } from "@sessionplane/shared/rpc/session-rpc";
+import type { ClaimedJob, JobCommit, JobFailure } from "@sessionplane/shared/rpc/job-rpc";
+import type { TenantRules } from "@sessionplane/shared/rpc/session-rpc";
 import { type Sent, watchQueues } from "../testing/queues.ts";
 import { RULES, type TestSession, append, conversation, errorOf, message, opened, usage, valueOf } from "../testing/session.ts";
 

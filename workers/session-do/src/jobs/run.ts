@@ -4,7 +4,8 @@
  */
 import { type JobId, newId } from "@sessionplane/shared/ids";
 import { type Result, err, ok } from "@sessionplane/shared/result";
-import type { ClaimedJob, JobCommit, JobFailure, JobItem, JobRefusal, SeqPage } from "@sessionplane/shared/rpc/session-rpc";
+import type { ClaimedJob, JobCommit, JobFailure, JobItem, JobRefusal } from "@sessionplane/shared/rpc/job-rpc";
+import type { SeqPage } from "@sessionplane/shared/rpc/session-rpc";
 import type { PricedUsage } from "@sessionplane/shared/usage-event";
 import { messageSchema } from "@sessionplane/shared/message";
 import { estimateText } from "@sessionplane/engine/tokens/estimate";
@@ -118,8 +119,9 @@ function originalTokens(store: SessionStore, job: JobRow): number {
 function applySummary(store: SessionStore, job: JobRow, commit: JobCommit, now: number): JobRow {
   const id = newId("overlay");
   const tokensAfter = estimateText(commit.summary) + OVERLAY_MESSAGE_TOKENS;
+  const seq = store.sequence.next();
   store.overlays.insert({
-    seq: store.sequence.next(),
+    seq,
     id,
     from_seq: job.from_seq,
     to_seq: job.to_seq,
@@ -134,6 +136,8 @@ function applySummary(store: SessionStore, job: JobRow, commit: JobCommit, now: 
     job_id: job.id,
     created_at: now,
   });
+  const { from_id, to_id, messages } = job;
+  store.events.note(seq, "compact", { overlay_id: id, from_id, to_id, messages, tokens_after: tokensAfter });
   store.faults.hit("commit:summarised");
   // What the calls before it had been like says nothing of a history that is another now.
   if (store.row.failures > 0 || store.row.calibration !== 1) store.save({ failures: 0, calibration: 1 });

@@ -22,8 +22,13 @@ export function chooseLeaf(
   if (closed !== null) return err(closed);
   const seq = store.messages.seqOf(id);
   if (seq === null) return err(fieldProblem("unknown_leaf", "/leaf_id", `${id} is not a message of this session`));
-  if (store.messages.choose(seq, now)) store.trigger.forget();
-  return ok(afterWrite(store));
+  return store.atomically(() => {
+    if (store.messages.choose(seq, now)) {
+      store.events.note(store.messages.changedSeq(), "leaf", { leaf_id: id });
+      store.trigger.forget();
+    }
+    return ok(afterWrite(store));
+  });
 }
 
 type BranchQuery = { readonly id: string | null; readonly limit: number; readonly after_seq?: number };

@@ -50,6 +50,7 @@ function replace(store: SessionStore, { seq, draft }: Change, { uploads, now }: 
   store.faults.hit("edit:replaced");
   keepMedia(store.media, seq, draft, uploads, now);
   for (const overlay of store.overlaysOver([seq])) store.overlays.markStale(overlay.id, draft.tokens - (before?.tokens ?? 0));
+  store.events.note(store.messages.changedSeq(), "update", { message_id: draft.message.id });
   store.trigger.forget();
   return null;
 }

@@ -37,6 +37,8 @@ function removed(store: SessionStore, input: DeleteMessages, now: number): Resul
   store.messages.remove(seqs, now);
   store.faults.hit("remove:removed");
   for (const seq of seqs) store.media.refer(seq, [], now);
+  const gone = results.flatMap(({ id, deleted }) => (deleted ? [id] : []));
+  store.events.note(store.messages.changedSeq(), "delete", { ids: gone });
   store.trigger.forget();
   return ok({ results, ...compactIfDue(store, policyFor(store, input.rules), now) });
 }
@@ -70,6 +72,7 @@ export function clearMessages(
     store.overlays.clear();
     store.messages.clear(now);
     store.media.clear(now);
+    store.events.note(store.messages.changedSeq(), "clear", {});
     store.trigger.forget();
     return ok({ reply: afterWrite(store), receipt: "{}" });
   };

@@ -112,5 +112,6 @@ export function plant(
   if (leaf === null) throw new ImportRefused(problem("unknown_leaf", `${leafId} is on no line of the import.`));
   if (leaf !== 0) store.messages.choose(leaf, now);
   staging.clear();
+  store.events.note(store.sequence.next(), "import", { messages, overlays: overlays.length });
   return { messages, overlays: overlays.length };
 }

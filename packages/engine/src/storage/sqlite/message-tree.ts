@@ -55,6 +55,11 @@ export class MessageTree {
     return newest > at ? newest : chosen;
   }
 
+  /** The place in the log of the last edit, deletion or choice of a leaf. */
+  changedSeq(): number {
+    return this.#state.get().changed_seq;
+  }
+
   /** When a message was last written, edited or deleted, or a leaf chosen; epoch milliseconds, 0: never. */
   updatedAt(): number {
     return Math.max(this.newest()?.created_at ?? 0, this.#state.get().changed_at);
