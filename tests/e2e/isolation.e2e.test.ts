@@ -110,6 +110,7 @@ const PREPARED: Record<string, Prepared> = {
   [`GET ${S}/leaves`]: {},
   [`PUT ${S}/leaf`]: { body: { leaf_id: "owner-0" } },
   [`GET ${S}/stats`]: {},
+  [`GET ${S}/search`]: { query: "?q=xylophone" },
   [`POST ${S}/usage`]: { body: { event: { provider: "p", model: "m", usage: { input: 1 } } } },
   [`GET ${S}/usage`]: {},
   [`GET ${S}/usage/events`]: {},

@@ -30,6 +30,7 @@ import { registerImportPrices } from "./routes/prices/import-prices.ts";
 import { registerListPrices } from "./routes/prices/list-prices.ts";
 import { registerResolvePrice } from "./routes/prices/resolve-price.ts";
 import { registerCostReport, registerUsageReport } from "./routes/reports/report.ts";
+import { registerSearchSession } from "./routes/search/search-session.ts";
 import { registerCreateSession, registerPutSession } from "./routes/sessions/create-session.ts";
 import { registerEndSession } from "./routes/sessions/end-session.ts";
 import { registerGetSession } from "./routes/sessions/get-session.ts";
@@ -85,6 +86,7 @@ export function createApp(): App {
   registerListLeaves(app);
   registerChooseLeaf(app);
   registerReadStats(app);
+  registerSearchSession(app);
   registerGetAttachment(app);
   registerGetAttachmentMeta(app);
   registerRecordUsage(app);

@@ -1,6 +1,6 @@
 /** Every table of a session's database: the engine's tree, and what the plane keeps beside it. Append-only. */
 import type { Migration } from "@sessionplane/engine/storage/sqlite/migrate";
-import { EDITS, MEDIA, TREE } from "@sessionplane/engine/storage/sqlite/migrations";
+import { EDITS, MEDIA, SEARCH, TREE } from "@sessionplane/engine/storage/sqlite/migrations";
 
 const PLANE_TABLES: Migration = {
   id: "002_plane",
@@ -46,4 +46,13 @@ const CALIBRATION: Migration = {
   sql: "ALTER TABLE session ADD COLUMN calibration REAL NOT NULL DEFAULT 1;",
 };
 
-export const MIGRATIONS: readonly Migration[] = [TREE, PLANE_TABLES, USAGE_BY_JOB, EDITS, LEAF_IN_TREE, MEDIA, CALIBRATION];
+export const MIGRATIONS: readonly Migration[] = [
+  TREE,
+  PLANE_TABLES,
+  USAGE_BY_JOB,
+  EDITS,
+  LEAF_IN_TREE,
+  MEDIA,
+  CALIBRATION,
+  SEARCH,
+];

@@ -8,6 +8,7 @@ import { MediaStore } from "@sessionplane/engine/storage/sqlite/media-store";
 import { MessageTree } from "@sessionplane/engine/storage/sqlite/message-tree";
 import { OverlayStore, type StoredOverlay } from "@sessionplane/engine/storage/sqlite/overlays";
 import { contains, within } from "@sessionplane/engine/tree/runs";
+import { SearchIndex } from "@sessionplane/engine/storage/sqlite/search-index";
 import { Sequence } from "@sessionplane/engine/storage/sqlite/sequence";
 import type { FaultPoints } from "./fault-points.ts";
 import { IdempotencyKeys } from "./idempotency.ts";
@@ -42,6 +43,7 @@ export class SessionStore {
   readonly messages: MessageTree;
   readonly overlays: OverlayStore;
   readonly media: MediaStore;
+  readonly search: SearchIndex;
   readonly ledger: Ledger;
   readonly jobs: JobStore;
   readonly keys: IdempotencyKeys;
@@ -62,6 +64,7 @@ export class SessionStore {
     this.messages = new MessageTree(sql, this.sequence);
     this.overlays = new OverlayStore(sql);
     this.media = new MediaStore(sql);
+    this.search = new SearchIndex(sql);
     this.ledger = new Ledger(sql, this.sequence);
     this.jobs = new JobStore(sql, this.sequence);
     this.keys = new IdempotencyKeys(sql);
@@ -100,6 +103,7 @@ export class SessionStore {
       this.messages.forget();
       this.overlays.forget();
       this.media.forget();
+      this.search.forget();
       this.ledger.forget();
       this.jobs.forget();
       this.trigger.forget();
