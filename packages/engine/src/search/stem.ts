@@ -12,6 +12,8 @@ const M_GT_1 = new RegExp(`^(?:${C})?${V}${C}${V}${C}`);
 const HAS_VOWEL = new RegExp(`^(?:${C})?[aeiouy]`);
 /** Ends like "hop", and not in w, x or y. */
 const SHORT_END = new RegExp(`^${C}[aeiouy][^aeiouwxy]$`);
+/** After a consonant alone, as in his later "Porter2": else "deploy" would not find "deployment". */
+const FINAL_Y = /[^aeiou]y$/;
 const DOUBLE_END = /([^aeiouylsz])\1$/;
 
 const STEP_2 = new Map(
@@ -81,7 +83,7 @@ export function stemOf(word: string): string {
   let stem = word.startsWith("y") ? `Y${word.slice(1)}` : word;
   stem = stem.replace(/(ss|i)es$/, "$1").replace(/([^s])s$/, "$1");
   stem = pastAndProgressive(stem);
-  if (stem.endsWith("y") && HAS_VOWEL.test(stem.slice(0, -1))) stem = `${stem.slice(0, -1)}i`;
+  if (FINAL_Y.test(stem) && HAS_VOWEL.test(stem.slice(0, -1))) stem = `${stem.slice(0, -1)}i`;
   stem = replaceSuffix(stem, SUFFIX_2, STEP_2);
   stem = replaceSuffix(stem, SUFFIX_3, STEP_3);
   stem = dropFinalE(dropSuffix(stem));
