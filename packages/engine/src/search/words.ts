@@ -35,13 +35,37 @@ const folded = (word: string): string =>
 const cut = (word: string): string =>
   word.length <= MAX_WORD_UNITS ? word : word.slice(0, MAX_WORD_UNITS).replace(/[\uD800-\uDBFF]$/, "");
 
+type Form = Pick<Word, "spelling" | "stem">;
+
+/** Folding may take a character apart: "½" is two words. */
+function formsOf(found: string): Form[] {
+  const word = folded(cut(found));
+  const spellings = IS_ASCII.test(word) ? [word] : (word.match(WORD) ?? []);
+  return spellings.map((spelling) => ({ spelling, stem: stemOf(spelling) }));
+}
+
+/** Texts repeat their words: what was worked out is kept, and all of it dropped when it is too much. */
+const MAX_KNOWN = 20_000;
+/** A longer piece of a text would keep the whole text in memory. */
+const MAX_KNOWN_UNITS = 12;
+const known = new Map<string, Form[]>();
+
+function knownFormsOf(found: string): Form[] {
+  if (found.length > MAX_KNOWN_UNITS) return formsOf(found);
+  const before = known.get(found);
+  if (before !== undefined) return before;
+  if (known.size >= MAX_KNOWN) known.clear();
+  const forms = formsOf(found);
+  known.set(found, forms);
+  return forms;
+}
+
 /** The words of a text that `normalText` gave. */
 export function* wordsOf(text: string): Generator<Word> {
   for (const { 0: found, index: start } of text.matchAll(WORD)) {
     const end = start + found.length;
-    const word = folded(cut(found));
-    // Folding may take a character apart: "½" is two words.
-    const spellings = IS_ASCII.test(word) ? [word] : word.match(WORD);
-    for (const spelling of spellings ?? []) yield { start, end, spelling, stem: stemOf(spelling) };
+    for (const { spelling, stem } of knownFormsOf(found)) {
+      yield { start, end, spelling, stem };
+    }
   }
 }

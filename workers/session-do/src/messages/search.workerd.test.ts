@@ -193,6 +193,28 @@ describe("the index", () => {
     }
   });
 
+  test("is made while others write, and misses none of it", { timeout: 120_000 }, async () => {
+    const session = await opened({ compaction: { automatic: false } });
+    const filling = "filling ".repeat(100_000);
+    for (let at = 0; at < 10; at++) await append(session, [message(`m${at}`, `apple${at} ${filling}`)]);
+    const searching = found(session, "apple9");
+    const writes = [
+      put(session, "m0", "pear"),
+      put(session, "m8", "plum"),
+      remove(session, "m1"),
+      remove(session, "m7"),
+      append(session, [message("new", "cherry")]),
+    ];
+    await Promise.all(writes);
+    expect(await searching).toEqual(["m9"]);
+    for (const gone of ["apple0", "apple1", "apple7", "apple8"]) expect(await found(session, gone)).toEqual([]);
+    expect([await found(session, "pear"), await found(session, "plum"), await found(session, "cherry")]).toEqual([
+      ["m0"],
+      ["m8"],
+      ["new"],
+    ]);
+  });
+
   test("is right after any series of writes", { timeout: 120_000 }, async () => {
     const id = fc.constantFrom("a", "b", "c", "d");
     const text = fc.constantFrom("red", "green", "blue", "red green", "咖啡", "");
