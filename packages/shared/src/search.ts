@@ -36,4 +36,6 @@ export type SessionSearch = SearchFilter & {
   readonly on_active_path?: boolean;
   readonly leaf_id?: string;
 };
+/** Hits that a tenant's index found in a session, which shows them. */
+export type FoundInSession = { readonly q: string; readonly places: readonly SearchPlace[] };
 export type SearchPage = { readonly hits: readonly SearchHit[]; readonly next: SearchPlace | null };

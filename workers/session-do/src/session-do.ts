@@ -24,7 +24,7 @@ import { patchMessage, putMessage } from "./messages/edit.ts";
 import { MediaBucket, mayHoldLarge } from "./messages/media-bucket.ts";
 import { inlinePage, readAttachment, readMessage, readMessages, streamMessages } from "./messages/read.ts";
 import { clearMessages, deleteMessages } from "./messages/remove.ts";
-import { buildIndex, searchMessages } from "./messages/search.ts";
+import { buildIndex, searchMessages, showHits } from "./messages/search.ts";
 import { readStats } from "./messages/stats.ts";
 import { SessionStore, type StoreOptions } from "./session-store.ts";
 import { describe, endSession, newRow, patchSession } from "./settings.ts";
@@ -197,6 +197,10 @@ export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
   async search(query: Parameters1<"search">) {
     const refused = this.#store === null ? NOT_FOUND : await buildIndex(this.#store);
     return refused === null ? this.#read((store) => searchMessages(store, query)) : err(refused);
+  }
+
+  async showHits(found: Parameters1<"showHits">) {
+    return this.#read((store) => showHits(store, found));
   }
 
   async recordUsage(input: Parameters1<"recordUsage">) {

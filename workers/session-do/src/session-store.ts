@@ -9,6 +9,7 @@ import { MessageTree } from "@sessionplane/engine/storage/sqlite/message-tree";
 import { OverlayStore, type StoredOverlay } from "@sessionplane/engine/storage/sqlite/overlays";
 import { contains, within } from "@sessionplane/engine/tree/runs";
 import { SearchIndex } from "@sessionplane/engine/storage/sqlite/search-index";
+import { TextLog } from "@sessionplane/engine/storage/sqlite/text-log";
 import { Sequence } from "@sessionplane/engine/storage/sqlite/sequence";
 import type { FaultPoints } from "./fault-points.ts";
 import { IdempotencyKeys } from "./idempotency.ts";
@@ -44,6 +45,7 @@ export class SessionStore {
   readonly overlays: OverlayStore;
   readonly media: MediaStore;
   readonly search: SearchIndex;
+  readonly textLog: TextLog;
   readonly ledger: Ledger;
   readonly jobs: JobStore;
   readonly keys: IdempotencyKeys;
@@ -65,6 +67,7 @@ export class SessionStore {
     this.overlays = new OverlayStore(sql);
     this.media = new MediaStore(sql);
     this.search = new SearchIndex(sql);
+    this.textLog = new TextLog(sql);
     this.ledger = new Ledger(sql, this.sequence);
     this.jobs = new JobStore(sql, this.sequence);
     this.keys = new IdempotencyKeys(sql);

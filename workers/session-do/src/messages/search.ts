@@ -3,7 +3,7 @@ import { formatInstant } from "@sessionplane/shared/fields";
 import { messageSchema } from "@sessionplane/shared/message";
 import { type Problem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
-import type { SearchHit, SearchPage, SessionSearch } from "@sessionplane/shared/search";
+import type { FoundInSession, SearchHit, SearchPage, SessionSearch } from "@sessionplane/shared/search";
 import { MAX_CONTENT_UNITS, beginningOf, textOf } from "@sessionplane/engine/search/message-text";
 import { type Term, matchExpression, parseQuery } from "@sessionplane/engine/search/query";
 import { snippetOf } from "@sessionplane/engine/search/snippet";
@@ -55,6 +55,12 @@ function hitOf(store: SessionStore, { seq, score }: SearchPlace, terms: readonly
       on_active_path: contains(active, seq),
     },
   ];
+}
+
+export function showHits(store: SessionStore, { q, places }: FoundInSession): Result<readonly SearchHit[], Problem> {
+  const active = store.messages.pathTo(store.messages.activeLeaf());
+  const terms = parseQuery(q);
+  return ok(places.flatMap((place) => hitOf(store, place, terms, active)));
 }
 
 export function searchMessages(store: SessionStore, query: SessionSearch): Result<SearchPage, Problem> {

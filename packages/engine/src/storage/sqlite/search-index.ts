@@ -4,22 +4,16 @@
  * them in the transaction of the message's own write.
  */
 import { type Message, messageSchema } from "@sessionplane/shared/message";
-import { indexedText, textOf } from "../../search/message-text.ts";
+import { textOf } from "../../search/message-text.ts";
 import type { Range } from "../../tree/runs.ts";
 import type { MessageRead } from "./message-rows.ts";
+import { SCORE, WordIndex } from "./word-index.ts";
 
-/** `ascii` leaves every character of other scripts in its word: what a word is, `search/words.ts` has decided. */
-const CREATE = `CREATE VIRTUAL TABLE IF NOT EXISTS search_index
-  USING fts5(stems, spellings, tokenize = 'ascii', content = '', contentless_delete = 1)`;
-const INSERT = "INSERT OR REPLACE INTO search_index (rowid, stems, spellings) VALUES (?, ?, ?)";
-const DELETE = "DELETE FROM search_index WHERE rowid = ?";
 const SAVE = "INSERT OR REPLACE INTO search_state (only, next_seq) VALUES (1, ?)";
 
 /** Every message is in the index, and every new one belongs into it. */
 const COMPLETE = Number.MAX_SAFE_INTEGER;
 
-/** A word of the text counts for more than that a prefix may begin one of its spellings. */
-const SCORE = "-bm25(search_index, 1.0, 0.5)";
 const ON_PATH = `EXISTS (SELECT 1 FROM json_each(?) range
   WHERE messages.seq BETWEEN range.value ->> 'first' AND range.value ->> 'last')`;
 
@@ -36,11 +30,13 @@ type Scan = { scan(path: readonly Range[], order: "asc" | "desc"): Iterable<Mess
 
 export class SearchIndex {
   readonly #sql: SqlStorage;
+  readonly #words: WordIndex;
   /** Null: there is no index. */
   #next: number | null | undefined;
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
+    this.#words = new WordIndex(sql);
   }
 
   forget(): void {
@@ -69,18 +65,16 @@ export class SearchIndex {
   /** A message that is new or has other content. One that is still to be indexed comes in its turn. */
   put(seq: number, message: Pick<Message, "parts">): void {
     if (!this.covers(seq)) return;
-    const { stems, spellings } = indexedText(textOf(message));
-    if (stems === "") this.#sql.exec(DELETE, seq);
-    else this.#sql.exec(INSERT, seq, stems, spellings);
+    this.#words.put(seq, textOf(message));
   }
 
   delete(seqs: readonly number[]): void {
-    for (const seq of seqs) if (this.covers(seq)) this.#sql.exec(DELETE, seq);
+    for (const seq of seqs) if (this.covers(seq)) this.#words.delete(seq);
   }
 
   clear(): void {
     if (this.#nextSeq() === null) return;
-    this.#sql.exec("INSERT INTO search_index (search_index) VALUES ('delete-all')");
+    this.#words.clear();
     this.#save(COMPLETE);
   }
 
@@ -90,7 +84,7 @@ export class SearchIndex {
 
   /** Indexes some of what is not indexed yet, at least one message. Call it until `isComplete`. */
   build(messages: Scan, maxBytes: number): void {
-    if (this.#nextSeq() === null) this.#sql.exec(CREATE);
+    if (this.#nextSeq() === null) this.#words.create();
     const taken: MessageRead[] = [];
     let bytes = 0;
     for (const read of messages.scan([{ first: this.#nextSeq() ?? 0, last: COMPLETE }], "asc")) {
