@@ -27,11 +27,9 @@ const query = z.strictObject({
 
 const pageSchema = pageOf(searchHitSchema)
   .extend({
-    complete_through: z
-      .array(z.object({ session_id: z.string(), seq: z.int() }))
-      .meta({
-        description: "For the sessions of this page and the one asked for: the place of its log that the index has reached",
-      }),
+    complete_through: z.array(z.object({ session_id: z.string(), seq: z.int() })).meta({
+      description: "For the sessions of this page and the one asked for: the place of its log that the index has reached",
+    }),
   })
   .meta({ id: "TenantSearchPage" });
 
