@@ -20,6 +20,7 @@ module.exports = {
   forbidden: [
     worker("api"),
     worker("session-do"),
+    worker("tenant-do"),
     worker("compactor"),
     {
       name: "no-cycles",

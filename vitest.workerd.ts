@@ -1,4 +1,4 @@
-/** The suite that runs inside workerd. The only import of the pool: its package has been renamed once already. */
+/** The suites that run inside workerd. The only import of the pool: its package has been renamed once already. */
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
 
 export const workerdProject = {
@@ -9,4 +9,9 @@ export const workerdProject = {
     }),
   ],
   test: { name: "workerd", include: ["workers/session-do/**/*.workerd.test.ts"], testTimeout: 60_000 },
+};
+
+export const tenantWorkerdProject = {
+  plugins: [cloudflareTest({ wrangler: { configPath: "./workers/tenant-do/wrangler.jsonc" } })],
+  test: { name: "workerd-tenant", include: ["workers/tenant-do/**/*.workerd.test.ts"], testTimeout: 60_000 },
 };

@@ -15,7 +15,7 @@ const DEV_VARS = join(ROOT, "workers/api/.dev.vars");
 const SCALAR_SOURCE = join(ROOT, "workers/api/node_modules/@scalar/api-reference/dist/browser/standalone.js");
 const SCALAR_TARGET = join(ROOT, "workers/api/public/assets/scalar.js");
 /** The API first: the first configuration owns the port. */
-export const WORKERS = ["api", "session-do", "compactor"] as const;
+export const WORKERS = ["api", "session-do", "tenant-do", "compactor"] as const;
 
 const READY_TIMEOUT_MS = 60_000;
 const POLL_MS = 150;

@@ -118,6 +118,7 @@ const PREPARED: Record<string, Prepared> = {
     body: JSON.stringify({ kind: "message", parent_id: null, message: text("imported", "user", "hi") }),
     headers: { "Content-Type": "application/x-ndjson" },
   },
+  [`GET ${S}/search`]: { query: "?q=xylophone" },
   [`POST ${S}/usage`]: { body: { event: { provider: "p", model: "m", usage: { input: 1 } } } },
   [`GET ${S}/usage`]: {},
   [`GET ${S}/usage/events`]: {},
@@ -128,6 +129,7 @@ const PREPARED: Record<string, Prepared> = {
   [`POST ${S}/compaction-jobs/{job_id}/cancel`]: {},
   "GET /v1/attachments/{attachment_id}": { query: "?session_id={session_id}" },
   "GET /v1/attachments/{attachment_id}/meta": { query: "?session_id={session_id}" },
+  "GET /v1/search": { query: "?q=xylophone" },
   "GET /v1/compaction-jobs": {},
   "GET /v1/prices": {},
   "POST /v1/prices": { body: PRICE },
@@ -169,6 +171,8 @@ describe("across tenants", () => {
       `/v1/reports/cost${RANGE}&group_by=session`,
       `/v1/reports/usage${RANGE}&session_id=${session}`,
       "/v1/compaction-jobs",
+      "/v1/search?q=xylophone",
+      `/v1/search?q=xylophone&session_id=${session}`,
     ];
     for (const path of lists) expect((await stranger.call("GET", path)).body["data"]).toEqual([]);
   });

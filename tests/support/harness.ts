@@ -32,6 +32,7 @@ export async function startPlane(options: { readonly compactor?: Record<string, 
     workers: [
       { configPath: configOf("api"), vars: { KEY_CACHE_MS: "300" }, secrets: { OPERATOR_KEY: operatorKey } },
       { configPath: configOf("session-do"), vars: { FAULT_POINTS: "on" } },
+      { configPath: configOf("tenant-do") },
       { configPath: configOf("compactor"), vars: options.compactor ?? {} },
     ],
   });
@@ -94,6 +95,14 @@ export async function startPlane(options: { readonly compactor?: Record<string, 
     async objectRows<T>(tenant: Tenant, session: string, sql: string): Promise<T[]> {
       const storage = await sessionDo.getDurableObjectStorage("SESSION", { name: `${tenant.id}:${session}` });
       return (await storage.exec(sql)) as T[];
+    },
+
+    /** The tenant's search object as if it had never been. */
+    async forgetSearch(tenant: Tenant): Promise<void> {
+      const tenantDo = server.getWorker("sessionplane-tenant-do");
+      const storage = await tenantDo.getDurableObjectStorage("TENANT_SEARCH", { name: tenant.id });
+      for (const table of ["texts", "sessions", "early", "state"]) await storage.exec(`DELETE FROM ${table}`);
+      await storage.exec("INSERT INTO search_index (search_index) VALUES ('delete-all')");
     },
 
     async sendFacts(message: unknown): Promise<void> {

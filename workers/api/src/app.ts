@@ -31,6 +31,8 @@ import { registerImportPrices } from "./routes/prices/import-prices.ts";
 import { registerListPrices } from "./routes/prices/list-prices.ts";
 import { registerResolvePrice } from "./routes/prices/resolve-price.ts";
 import { registerCostReport, registerUsageReport } from "./routes/reports/report.ts";
+import { registerSearchSession } from "./routes/search/search-session.ts";
+import { registerSearchTenant } from "./routes/search/search-tenant.ts";
 import { registerCreateSession, registerPutSession } from "./routes/sessions/create-session.ts";
 import { registerEndSession } from "./routes/sessions/end-session.ts";
 import { registerGetSession } from "./routes/sessions/get-session.ts";
@@ -95,6 +97,7 @@ export function createApp(): App {
   registerListLeaves(app);
   registerChooseLeaf(app);
   registerReadStats(app);
+  registerSearchSession(app);
   registerGetAttachment(app);
   registerGetAttachmentMeta(app);
   registerRecordUsage(app);
@@ -114,6 +117,7 @@ export function createApp(): App {
   registerResolvePrice(app);
   registerUsageReport(app);
   registerCostReport(app);
+  registerSearchTenant(app);
   registerRepairSession(app);
 
   serveDocument(app);

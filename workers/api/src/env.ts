@@ -1,9 +1,11 @@
 /** The worker's bindings, typed, and what a request carries. */
 import type { ConnectableSessions } from "@sessionplane/shared/rpc/session-rpc";
+import type { TenantSearchNamespace } from "@sessionplane/shared/rpc/tenant-search-rpc";
 import type { Principal } from "./http/principal.ts";
 
-export interface ApiEnv extends Omit<Env, "SESSION"> {
+export interface ApiEnv extends Omit<Env, "SESSION" | "TENANT_SEARCH"> {
   SESSION: ConnectableSessions;
+  TENANT_SEARCH: TenantSearchNamespace;
   /** A secret: the key that makes the first tenants and keys. */
   OPERATOR_KEY?: string;
 }

@@ -1,6 +1,6 @@
 /** Every table of a session's database: the engine's tree, and what the plane keeps beside it. Append-only. */
 import type { Migration } from "@sessionplane/engine/storage/sqlite/migrate";
-import { EDITS, MEDIA, TREE } from "@sessionplane/engine/storage/sqlite/migrations";
+import { EDITS, MEDIA, SEARCH, TREE } from "@sessionplane/engine/storage/sqlite/migrations";
 
 const PLANE_TABLES: Migration = {
   id: "002_plane",
@@ -75,4 +75,5 @@ export const MIGRATIONS: readonly Migration[] = [
   CALIBRATION,
   IMPORT,
   EVENTS,
+  SEARCH,
 ];

@@ -5,7 +5,7 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import type { JobId } from "@sessionplane/shared/ids";
-import { problem } from "@sessionplane/shared/problem";
+import { NOT_FOUND, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { JobRefusal } from "@sessionplane/shared/rpc/job-rpc";
 import type { SessionRpc } from "@sessionplane/shared/rpc/session-rpc";
@@ -21,6 +21,7 @@ import { chooseLeaf, listBranches, listLeaves } from "./messages/branches.ts";
 import { patchMessage, putMessage } from "./messages/edit.ts";
 import { inlinePage, readAttachment, readMessage, readMessages, streamMessages } from "./messages/read.ts";
 import { clearMessages, deleteMessages } from "./messages/remove.ts";
+import { buildIndex, searchMessages, showHits } from "./messages/search.ts";
 import { readStats } from "./messages/stats.ts";
 import type { SessionStore } from "./session-store.ts";
 import { describe, endSession, newRow, patchSession } from "./settings.ts";
@@ -158,6 +159,15 @@ export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
 
   async readStats(query: Parameters1<"readStats">) {
     return this.#turns.read((store) => readStats(store, query));
+  }
+
+  async search(query: Parameters1<"search">) {
+    const refused = this.#turns.store === null ? NOT_FOUND : await buildIndex(this.#turns.store);
+    return refused === null ? this.#turns.read((store) => searchMessages(store, query)) : err(refused);
+  }
+
+  async showHits(found: Parameters1<"showHits">) {
+    return this.#turns.read((store) => showHits(store, found));
   }
 
   async recordUsage(input: Parameters1<"recordUsage">) {

@@ -8,6 +8,8 @@ import { MediaStore } from "@sessionplane/engine/storage/sqlite/media-store";
 import { MessageTree } from "@sessionplane/engine/storage/sqlite/message-tree";
 import { OverlayStore, type StoredOverlay } from "@sessionplane/engine/storage/sqlite/overlays";
 import { contains, within } from "@sessionplane/engine/tree/runs";
+import { SearchIndex } from "@sessionplane/engine/storage/sqlite/search-index";
+import { TextLog } from "@sessionplane/engine/storage/sqlite/text-log";
 import { Sequence } from "@sessionplane/engine/storage/sqlite/sequence";
 import { EventLog } from "./events/event-log.ts";
 import type { FaultPoints } from "./fault-points.ts";
@@ -43,6 +45,8 @@ export class SessionStore {
   readonly messages: MessageTree;
   readonly overlays: OverlayStore;
   readonly media: MediaStore;
+  readonly search: SearchIndex;
+  readonly textLog: TextLog;
   readonly ledger: Ledger;
   readonly jobs: JobStore;
   readonly events: EventLog;
@@ -64,6 +68,8 @@ export class SessionStore {
     this.messages = new MessageTree(sql, this.sequence);
     this.overlays = new OverlayStore(sql);
     this.media = new MediaStore(sql);
+    this.search = new SearchIndex(sql);
+    this.textLog = new TextLog(sql);
     this.ledger = new Ledger(sql, this.sequence);
     this.events = new EventLog(sql);
     this.jobs = new JobStore(sql, this.sequence, this.events);
@@ -103,6 +109,7 @@ export class SessionStore {
       this.messages.forget();
       this.overlays.forget();
       this.media.forget();
+      this.search.forget();
       this.ledger.forget();
       this.jobs.forget();
       this.trigger.forget();

@@ -9,6 +9,7 @@ import type { Leaf, Message, MessageMeta, MessageStats, Role, Source, ToolPatch 
 import type { Overlay } from "../overlay.ts";
 import type { Problem } from "../problem.ts";
 import type { Result } from "../result.ts";
+import type { FoundInSession, SearchHit, SearchPage, SessionSearch } from "../search.ts";
 import type { PatchSession, Session, SessionSettings, SessionUsage } from "../session.ts";
 import type { MessageLine, OverlayLine } from "../transfer.ts";
 import type { PricedUsage, RecordedUsage, UsageEvent } from "../usage-event.ts";
@@ -229,6 +230,10 @@ export interface SessionRpc {
   /** `media_type`: which of the types under which the bytes came. */
   getAttachment(query: { id: string; media_type: string }): Promise<Result<AttachmentContent, Problem>>;
   readStats(query: StatsQuery): Promise<Result<PathStats, Problem>>;
+  /** The best hit first. The first search makes the index. */
+  search(query: SessionSearch): Promise<Result<SearchPage, Problem>>;
+  /** What was found elsewhere, as it is now; without what is no longer there. */
+  showHits(found: FoundInSession): Promise<Result<readonly SearchHit[], Problem>>;
 
   /** All in one transaction; per event created, duplicate or conflict. */
   recordUsage(input: {

@@ -1,11 +1,12 @@
 /**
- * `catalog-events` → D1, exactly once in effect. Called by the worker's queue handler; never throws: a
+ * `catalog-events` → D1 and the tenants' search, exactly once in effect. Called by the worker's queue handler; never throws: a
  * throw would make the local queue deliver what is acknowledged again.
  */
 import { type FactBatch, factBatchSchema } from "@sessionplane/shared/queue/fact";
 import type { ApiEnv } from "../env.ts";
 import { logError } from "../log.ts";
 import { callObject } from "../session-client.ts";
+import { applyTexts } from "./apply-texts.ts";
 import { rowsOf } from "./rows.ts";
 import { ADD_EVENTS, ADD_TO_ROLLUPS, UPDATE_JOBS, UPDATE_SESSIONS } from "./statements.ts";
 
@@ -53,7 +54,7 @@ export async function applyFacts(catalog: D1Database, batches: readonly FactBatc
   if (statements.length > 0) await catalog.batch(statements);
 }
 
-/** Tells the object that D1 has it. When that fails the facts come again, and change nothing. */
+/** Tells the object that the catalog and the search have it. When that fails the facts come again, and change nothing. */
 async function confirm(env: ApiEnv, { batch }: Delivery): Promise<void> {
   try {
     await callObject(env, batch.tenant_id, batch.session_id, (session) => session.projected(batch.after_seq, batch.to_seq));
@@ -73,8 +74,16 @@ async function applyGroup(env: ApiEnv, group: readonly Delivery[]): Promise<void
     for (const { message } of group) message.retry({ delaySeconds: RETRY_SECONDS });
     return;
   }
-  await Promise.all(group.map((delivery) => confirm(env, delivery)));
-  for (const { message } of group) message.ack();
+  const fed = await applyTexts(
+    env,
+    group.map((delivery) => delivery.batch),
+  );
+  const done = group.filter(({ batch }) => fed.has(batch.tenant_id));
+  await Promise.all(done.map((delivery) => confirm(env, delivery)));
+  for (const { message, batch } of group) {
+    if (fed.has(batch.tenant_id)) message.ack();
+    else message.retry({ delaySeconds: RETRY_SECONDS });
+  }
 }
 
 export async function consumeFacts(env: ApiEnv, messages: readonly Message[]): Promise<void> {

@@ -45,7 +45,7 @@ export function rowsOf(batches: readonly FactBatch[]): ProjectionRows {
         if (!usage.has(key)) usage.set(key, usageRow(owner, fact));
       } else if (fact.kind === "session") {
         if (fact.seq > (sessions.get(owner.session)?.fact.seq ?? -1)) sessions.set(owner.session, { ...owner, fact });
-      } else if (fact.seq > (jobs.get(fact.job.id)?.seq ?? -1)) jobs.set(fact.job.id, jobRow(owner, fact));
+      } else if (fact.kind === "job" && fact.seq > (jobs.get(fact.job.id)?.seq ?? -1)) jobs.set(fact.job.id, jobRow(owner, fact));
     }
   }
   return { usage: [...usage.values()], sessions: [...sessions.values()], jobs: [...jobs.values()] };

@@ -7,6 +7,7 @@ import { toCompactionJob } from "../jobs/job-store.ts";
 import { MAX_FAILURES_IN_A_ROW } from "../jobs/trigger.ts";
 import type { SessionStore } from "../session-store.ts";
 import type { UsageRow } from "../usage/ledger.ts";
+import { clearFacts, textFacts } from "./text-facts.ts";
 
 /** A queue message holds 128 KB, its envelope included. */
 const MAX_FACT_BYTES = 100_000;
@@ -63,7 +64,7 @@ function jobFacts(store: SessionStore, after: number, to: number): JobFact[] {
   }));
 }
 
-const sizeOf = (fact: SessionFact | UsageFact | JobFact): number => utf8Bytes(JSON.stringify(fact));
+const sizeOf = (fact: FactBatch["facts"][number]): number => utf8Bytes(JSON.stringify(fact));
 
 /**
  * The next stretch of the log past `after`: as many facts as one queue message holds, and where they end.
@@ -73,9 +74,12 @@ export function nextBatch(store: SessionStore, after: number): FactBatch | null 
   const { head } = store.sequence;
   if (after >= head) return null;
   const usage = store.ledger.between(after, head, MAX_EVENTS_READ);
-  const reach = usage.length === MAX_EVENTS_READ ? (usage.at(-1)?.seq ?? head) : head;
+  const texts = textFacts(store, after);
+  const reach = Math.min(texts.reach, usage.length === MAX_EVENTS_READ ? (usage.at(-1)?.seq ?? head) : head);
   const session = sessionFact(store);
-  const facts = [...usage.map(usageFact), ...jobFacts(store, after, reach)].toSorted((a, b) => a.seq - b.seq);
+  const facts = [...usage.map(usageFact), ...jobFacts(store, after, reach), ...texts.facts]
+    .filter((fact) => fact.seq <= reach)
+    .toSorted((a, b) => a.seq - b.seq);
   const taken: typeof facts = [];
   let bytes = sizeOf(session);
   for (const fact of facts) {
@@ -86,5 +90,6 @@ export function nextBatch(store: SessionStore, after: number): FactBatch | null 
   const last = taken.at(-1);
   const to = taken.length < facts.length && last !== undefined ? last.seq : reach;
   const { tenant_id, session_id } = store.row;
-  return { v: 1, tenant_id, session_id, after_seq: after, to_seq: to, facts: to === head ? [...taken, session] : taken };
+  const all = [...taken, ...clearFacts(store, after, to), ...(to === head ? [session] : [])];
+  return { v: 1, tenant_id, session_id, after_seq: after, to_seq: to, facts: all };
 }

@@ -92,6 +92,7 @@ function writeAll(store: SessionStore, { drafts, parent, uploads }: Accepted, no
   return drafts.map((draft) => {
     const { seq, inserted } = store.messages.append(draft, below, now);
     below = seq;
+    if (inserted) store.search.put(seq, draft.message);
     if (inserted && draft.left.refs.length > 0) keepMedia(store.media, seq, draft, uploads, now);
     const { id } = draft.message;
     return { id, inserted, message: inserted ? draft.message : show(id) };
@@ -111,6 +112,7 @@ function replay(store: SessionStore, receipt: string): Appended {
 function isPlain(store: SessionStore, { drafts, parent, policy }: Accepted): boolean {
   const [draft] = drafts;
   if (draft === undefined || drafts.length > 1 || !store.messages.isPlain(draft, parent)) return false;
+  if (store.search.covers(store.sequence.head + 1)) return false;
   return !store.trigger.isDue(store, store.historyTokens(parent) + draft.tokens, policy);
 }
 

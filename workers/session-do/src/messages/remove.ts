@@ -35,6 +35,7 @@ function removed(store: SessionStore, input: DeleteMessages, now: number): Resul
   // A summary must not keep what was removed: it goes too, and what it stood for shows.
   for (const overlay of store.overlaysOver(seqs)) store.overlays.delete(overlay.id);
   store.messages.remove(seqs, now);
+  store.search.delete(seqs);
   store.faults.hit("remove:removed");
   for (const seq of seqs) store.media.refer(seq, [], now);
   const gone = results.flatMap(({ id, deleted }) => (deleted ? [id] : []));
@@ -73,6 +74,7 @@ export function clearMessages(
     store.messages.clear(now);
     store.media.clear(now);
     store.events.note(store.messages.changedSeq(), "clear", {});
+    store.search.clear();
     store.trigger.forget();
     return ok({ reply: afterWrite(store), receipt: "{}" });
   };

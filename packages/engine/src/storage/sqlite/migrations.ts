@@ -53,3 +53,11 @@ export const MEDIA: Migration = {
       -- Objects in R2 that no message refers to (an upload under way is one), and from when on they may go.
       CREATE TABLE media_trash (r2_key TEXT PRIMARY KEY, due_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;`,
 };
+
+export const SEARCH: Migration = {
+  id: "010_search",
+  sql: `
+      -- No row: nobody has searched, and there is no index. Messages before next_seq are in it.
+      CREATE TABLE search_state (
+        only INTEGER PRIMARY KEY CHECK (only = 1), next_seq INTEGER NOT NULL) STRICT;`,
+};
