@@ -1,4 +1,4 @@
-/** The suite that runs inside workerd. The only import of the pool: its package has been renamed once already. */
+/** The suites that run inside workerd. The only import of the pool: its package has been renamed once already. */
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
 
 export const workerdProject = {
@@ -9,4 +9,19 @@ export const workerdProject = {
     }),
   ],
   test: { name: "workerd", include: ["workers/session-do/**/*.workerd.test.ts"], testTimeout: 60_000 },
+};
+
+/** The engine's library, in a Durable Object of its own that has nothing else. */
+export const libraryProject = {
+  plugins: [
+    cloudflareTest({
+      main: "./packages/engine/src/library/testing/host-worker.ts",
+      miniflare: {
+        compatibilityDate: "2026-10-01",
+        compatibilityFlags: ["nodejs_compat"],
+        durableObjects: { HOST: { className: "TestHost", useSQLite: true } },
+      },
+    }),
+  ],
+  test: { name: "library", include: ["packages/engine/**/*.workerd.test.ts"], testTimeout: 60_000 },
 };

@@ -1,0 +1,16 @@
+/** The Durable Object in which the library's tests run: it has nothing of its own. Tests alone import it. */
+import { DurableObject } from "cloudflare:workers";
+
+export class TestHost extends DurableObject {
+  /** As the `Agent` of Cloudflare's Agents packages has it. */
+  sql<T>(strings: TemplateStringsArray, ...values: (string | number | boolean | null)[]): T[] {
+    return [...this.ctx.storage.sql.exec(strings.join("?"), ...values)] as T[];
+  }
+
+  get state(): DurableObjectState {
+    return this.ctx;
+  }
+}
+
+const handler: ExportedHandler = { fetch: () => new Response(null, { status: 404 }) };
+export default handler;
