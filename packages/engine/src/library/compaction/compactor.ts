@@ -79,10 +79,10 @@ export class Compactor {
   }
 
   async #run(conversation: Conversation, leafId: string | undefined, compact: CompactFunction): Promise<CompactResult | null> {
-    const { history, commit } = await conversation.openCompaction(leafId);
-    const result = await compact(history, this.#context());
+    const opened = await conversation.openCompaction(leafId);
+    const result = await compact(opened.history, this.#context());
     if (result === null || result.summary.trim() === "") return null;
-    const record = await commit(result);
+    const record = await opened.commit(result);
     await conversation.events.emit({ type: "compact", sessionId: conversation.sessionId, record });
     return { fromMessageId: record.fromMessageId, toMessageId: record.toMessageId, summary: record.summary };
   }

@@ -1,7 +1,6 @@
 /** Work inside a Durable Object of its own, and messages for it. Tests inside workerd alone import it. */
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import type { SessionErrorCode } from "../session-error.ts";
 import { SessionError } from "../session-error.ts";
 import type { SessionMessage, SessionMessageInput } from "../session-message.ts";
 import type { TestHost } from "./host-worker.ts";
@@ -42,7 +41,7 @@ export const idsOf = (messages: readonly { readonly id: string }[]): string[] =>
 export const textOf = (message: SessionMessage | null | undefined): unknown => message?.parts[0]?.["text"];
 
 /** The code with which it was refused. */
-export async function codeOf(work: Promise<unknown> | (() => unknown)): Promise<SessionErrorCode | string> {
+export async function codeOf(work: Promise<unknown> | (() => unknown)): Promise<string> {
   try {
     const value = await (typeof work === "function" ? work() : work);
     return `not refused: ${JSON.stringify(value)}`;
