@@ -11,6 +11,12 @@ export const workerdProject = {
   test: { name: "workerd", include: ["workers/session-do/**/*.workerd.test.ts"], testTimeout: 60_000 },
 };
 
+/** The example of a worker that embeds the engine. */
+export const exampleProject = {
+  plugins: [cloudflareTest({ wrangler: { configPath: "./examples/embedded/wrangler.jsonc" } })],
+  test: { name: "example", include: ["examples/**/*.workerd.test.ts"], testTimeout: 60_000 },
+};
+
 /** The engine's library, in a Durable Object of its own that has nothing else. */
 export const libraryProject = {
   plugins: [

@@ -39,8 +39,9 @@ function after<T extends { readonly id: string }>(
     case "compact":
     case "compaction":
     case "import":
-      return null;
+      break;
   }
+  return null;
 }
 
 /** Applies the events of one session. */

@@ -12,7 +12,7 @@ class MapProvider implements SessionProvider {
 
   #path(leafId: string | null | undefined): SessionMessage[] {
     const path: SessionMessage[] = [];
-    for (let at = leafId ?? [...this.rows.keys()].at(-1); at !== undefined && at !== null;) {
+    for (let at: string | null | undefined = leafId ?? [...this.rows.keys()].at(-1); at !== undefined && at !== null;) {
       const row = this.rows.get(at);
       if (row === undefined) break;
       path.unshift(row.message);

@@ -147,5 +147,5 @@ describe("a host that has a sql method alone", () => {
 });
 
 test("what gives no database is refused", async () => {
-  expect(await codeOf(() => Session.create({ sql: undefined, ctx: {} } as never))).toBe("invalid_argument");
+  expect(await codeOf(() => Reflect.construct(Sessions, [{ sql: undefined, ctx: {} }]))).toBe("invalid_argument");
 });

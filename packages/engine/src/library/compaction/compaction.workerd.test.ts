@@ -1,7 +1,7 @@
 /** Compaction of a session: by hand, by a function, by itself. */
 import { describe, expect, test } from "vitest";
 import { type CompactFunction, Session, type SessionMessage, createCompactFunction, isCompactionMessage } from "../sessions.ts";
-import { appendAll, codeOf, idsOf, newObject, talk, text, textOf } from "../testing/in-object.ts";
+import { appendAll, codeOf, newObject, talk, text, textOf } from "../testing/in-object.ts";
 
 /** What a history shows: ids, and the text of what stands for a range. */
 const shown = (messages: readonly SessionMessage[]): unknown[] =>

@@ -12,5 +12,11 @@ export class TestHost extends DurableObject {
   }
 }
 
-const handler: ExportedHandler = { fetch: () => new Response(null, { status: 404 }) };
-export default handler;
+declare global {
+  namespace Cloudflare {
+    /** The bindings of the worker that runs the library's tests: `vitest.workerd.ts`. */
+    interface Env {
+      HOST: DurableObjectNamespace<TestHost>;
+    }
+  }
+}
