@@ -19,8 +19,11 @@ export type ContextHost = { readonly ctx: StateHost };
  */
 export type SessionHost = SqlHost | StateHost | ContextHost | DurableObjectStorage | Rpc.DurableObjectBranded;
 
-/** The database, and the object by which others that use it are found. */
-export type HostDatabase = { readonly key: object; readonly database: Database };
+/**
+ * The database, and the object by which other handles on it are found. `isShared`: there may be handles on it that
+ * can't be found, so nothing of it may be kept in memory.
+ */
+export type HostDatabase = { readonly key: object; readonly database: Database; readonly isShared: boolean };
 
 const field = (object: unknown, name: string): unknown =>
   typeof object === "object" && object !== null ? Reflect.get(object, name) : undefined;
@@ -33,9 +36,9 @@ const isTag = (value: unknown): value is SqlHost => typeof field(value, "sql") =
 /** Throws `invalid_argument` for an object that gives no database. */
 export function databaseOf(host: SessionHost): HostDatabase {
   for (const storage of [host, field(host, "storage"), field(field(host, "ctx"), "storage")]) {
-    if (isStorage(storage)) return { key: storage, database: storage };
+    if (isStorage(storage)) return { key: storage, database: storage, isShared: false };
   }
-  if (isTag(host)) return { key: host, database: databaseOfTag(host) };
+  if (isTag(host)) return { key: host, database: databaseOfTag(host), isShared: true };
   throw new SessionError(
     "invalid_argument",
     "a session needs a Durable Object, its ctx or storage, or an object with a sql method",

@@ -6,7 +6,22 @@ import { isReservedMessageId } from "@sessionplane/shared/ids";
 import { type Message, messageSchema } from "@sessionplane/shared/message";
 import { SessionError } from "./session-error.ts";
 
-export type SessionMessagePart = { type: string; [field: string]: unknown };
+/** Of any kind that the AI SDK knows, or of the caller's own. */
+export type SessionMessagePart = {
+  type: string;
+  text?: string;
+  reasoning?: string;
+  toolCallId?: string;
+  toolName?: string;
+  state?: string;
+  input?: unknown;
+  output?: unknown;
+  result?: unknown;
+  mediaType?: string;
+  url?: string;
+  filename?: string;
+  [field: string]: unknown;
+};
 
 /** `role`: system, user, assistant or tool. Fields that are not named here are kept as they are. */
 export type SessionMessage = {

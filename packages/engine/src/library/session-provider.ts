@@ -32,7 +32,11 @@ export interface SessionProvider {
   searchMessages?(query: string, limit?: number): Awaitable<SearchResult[]>;
 }
 
-const METHODS = ["getMessage", "getHistory", "appendMessage", "addCompaction"] as const;
+/** All but the search: an object that has some of these names is none. */
+const METHODS = [
+  ...["getMessage", "getHistory", "getLatestLeaf", "getBranches", "getPathLength", "appendMessage", "updateMessage"],
+  ...["deleteMessages", "clearMessages", "addCompaction", "getCompactions"],
+];
 
 export const isProvider = (value: object): value is SessionProvider =>
   METHODS.every((name) => typeof Reflect.get(value, name) === "function");

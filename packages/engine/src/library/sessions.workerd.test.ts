@@ -146,6 +146,15 @@ describe("a host that has a sql method alone", () => {
   });
 });
 
+test("handles with a sql method of their own see what the others wrote", () =>
+  newObject().run(async (host) => {
+    const handles = [0, 1, 2].map(() => Session.create({ sql: host.sql.bind(host) }));
+    for (const [index, message] of talk(9).entries()) await handles[index % 3]?.appendMessage(message);
+    await handles[0]?.deleteMessages(["m8"]);
+    await Session.create(host).appendMessage(text("last"));
+    for (const handle of handles) expect(idsOf(await handle.getHistory())).toEqual([...idsOf(talk(8)), "last"]);
+  }));
+
 test("what gives no database is refused", async () => {
   expect(await codeOf(() => Reflect.construct(Sessions, [{ sql: undefined, ctx: {} }]))).toBe("invalid_argument");
 });

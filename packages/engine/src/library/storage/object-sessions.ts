@@ -18,17 +18,19 @@ export class ObjectSessions {
   readonly database: Database;
   readonly events = new EventBus();
   readonly #open = new Map<string, SessionTables>();
+  readonly #isShared: boolean;
   #hasDirectory = false;
 
-  private constructor(database: Database) {
+  private constructor({ database, isShared }: Omit<HostDatabase, "key">) {
     this.database = database;
+    this.#isShared = isShared;
   }
 
   /** The same for every handle on one database. */
-  static of({ key, database }: HostDatabase): ObjectSessions {
+  static of({ key, ...host }: HostDatabase): ObjectSessions {
     let sessions = ObjectSessions.#known.get(key);
     if (sessions === undefined) {
-      sessions = new ObjectSessions(database);
+      sessions = new ObjectSessions(host);
       ObjectSessions.#known.set(key, sessions);
     }
     return sessions;
@@ -47,8 +49,11 @@ export class ObjectSessions {
     if (open !== undefined) return open;
     const number = this.#numberOf(id);
     if (number === null) return null;
-    const tables = this.#tablesOf(number);
-    this.#open.set(id, tables);
+    return this.#remember(id, this.#tablesOf(number));
+  }
+
+  #remember(id: string, tables: SessionTables): SessionTables {
+    if (!this.#isShared) this.#open.set(id, tables);
     return tables;
   }
 
@@ -62,8 +67,7 @@ export class ObjectSessions {
       const { number } = sql.exec<{ number: number }>("INSERT INTO sp_sessions (id) VALUES (?) RETURNING number", id).one();
       return this.#tablesOf(number);
     });
-    this.#open.set(id, tables);
-    return tables;
+    return this.#remember(id, tables);
   }
 
   #tablesOf(number: number): SessionTables {

@@ -8,9 +8,13 @@ import { type SessionMessage, toSessionMessage } from "../session-message.ts";
 import { restore } from "./draft-message.ts";
 import type { SessionTables } from "./session-tables.ts";
 
-/** What memory holds of a path at once, at most. */
-const WINDOW: Limits = { count: 200, bytes: MAX_PAGE_BYTES, tokens: Number.MAX_SAFE_INTEGER };
 const ANY_NUMBER = Number.MAX_SAFE_INTEGER;
+/** What memory holds of a path at once, at most. The first window is small: who looks for one message mostly stops there. */
+const MAX_WINDOW_COUNT = 200;
+const FIRST_WINDOW_COUNT = 8;
+const WINDOW_GROWTH = 4;
+
+const windowOf = (count: number): Limits => ({ count, bytes: MAX_PAGE_BYTES, tokens: ANY_NUMBER });
 
 export const unknownLeaf = (id: string): SessionError =>
   new SessionError("unknown_leaf", `${id} is not a message of this session`);
@@ -47,9 +51,11 @@ const planFor = (tables: SessionTables, leaf: number, order: HistoryPlan["order"
 export function* readWindows(tables: SessionTables, { leafId, newestFirst, signal }: HistoryOptions): Generator<Weighed[]> {
   const order = newestFirst === true ? "desc" : "asc";
   const leaf = leafOf(tables, leafId);
-  for (let after: number | undefined, more = true; more;) {
+  let after: number | undefined;
+  let count = FIRST_WINDOW_COUNT;
+  for (let more = true; more; count = Math.min(count * WINDOW_GROWTH, MAX_WINDOW_COUNT)) {
     signal?.throwIfAborted();
-    const window = take(weighed(tables, readHistory(tables.messages, planFor(tables, leaf, order), after)), WINDOW);
+    const window = take(weighed(tables, readHistory(tables.messages, planFor(tables, leaf, order), after)), windowOf(count));
     const last = window.taken.at(-1);
     more = window.more;
     if (last === undefined) return;
