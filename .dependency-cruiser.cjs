@@ -47,7 +47,7 @@ module.exports = {
       name: "engine-is-a-library",
       comment: "packages/engine imports packages/shared, zod and a hash alone.",
       severity: "error",
-      from: { path: "^packages/engine/src", pathNot: "\\.test\\.ts$" },
+      from: { path: "^packages/engine/src", pathNot: ["\\.test\\.ts$", "/testing/"] },
       to: { pathNot: ["^packages/(engine|shared)/src", "node_modules/zod/", "^(node:)?crypto$"] },
     },
     {

@@ -1,6 +1,6 @@
 /** The suites. The suffix of a test's name says its runtime. */
 import { defineConfig } from "vitest/config";
-import { tenantWorkerdProject, workerdProject } from "./vitest.workerd.ts";
+import { exampleProject, libraryProject, tenantWorkerdProject, workerdProject } from "./vitest.workerd.ts";
 
 const node = (name: string, include: string[], exclude: string[] = []) => ({
   test: { name, include, exclude: ["**/node_modules/**", ...exclude], testTimeout: 60_000, hookTimeout: 120_000 },
@@ -12,6 +12,8 @@ export default defineConfig({
       node("node", ["packages/**/*.test.ts", "workers/**/*.test.ts", "scripts/**/*.test.ts"], ["**/*.workerd.test.ts"]),
       workerdProject,
       tenantWorkerdProject,
+      libraryProject,
+      exampleProject,
       { test: { ...node("e2e", ["tests/e2e/**/*.e2e.test.ts"]).test, fileParallelism: false } },
       { test: { ...node("crash", ["tests/crash/**/*.test.ts"]).test, fileParallelism: false, testTimeout: 180_000 } },
     ],

@@ -22,7 +22,7 @@ const bin = (name: string): string => join(ROOT, "node_modules/.bin", name);
 /** Every tsconfig of the tree, so that a new package can't be forgotten. */
 const PROJECTS = [
   "tsconfig.json",
-  ...globSync(["bench/tsconfig*.json", "{packages,workers}/*/tsconfig*.json"], { cwd: ROOT }).toSorted(),
+  ...globSync(["bench/tsconfig*.json", "{packages,workers,examples}/*/tsconfig*.json"], { cwd: ROOT }).toSorted(),
 ];
 
 const houseRules: Step = {
@@ -125,6 +125,7 @@ const { passed, failed } = await runSteps([
     "scripts",
     "tests",
     "bench",
+    "examples",
     "--config",
     ".dependency-cruiser.cjs",
   ]),

@@ -3,20 +3,21 @@
  * the sums that are stored along every path through them are off. So neither an edit nor a deletion
  * rewrites what comes after it.
  */
+import type { Sql } from "./database.ts";
 import type { Range } from "../../tree/runs.ts";
 
 export type Size = { readonly tokens: number; readonly bytes: number };
 export const NO_SIZE: Size = { tokens: 0, bytes: 0 };
 
 /** The rows of `edits` in ranges of a path, which come as one JSON parameter. */
-const IN_RANGES = "json_each(?) range CROSS JOIN edits ON seq BETWEEN range.value ->> 'first' AND range.value ->> 'last'";
+const IN_RANGES = "json_each(?) range CROSS JOIN [edits] ON seq BETWEEN range.value ->> 'first' AND range.value ->> 'last'";
 
 export class EditStore {
-  readonly #sql: SqlStorage;
+  readonly #sql: Sql;
   /** The last message with an edit, 0 without any: most sessions have none, and then nothing has to be asked. */
   #lastSeq: number | undefined;
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: Sql) {
     this.#sql = sql;
   }
 
@@ -25,14 +26,14 @@ export class EditStore {
   }
 
   lastSeq(): number {
-    this.#lastSeq ??= this.#sql.exec<{ last: number | null }>("SELECT max(seq) AS last FROM edits").one().last ?? 0;
+    this.#lastSeq ??= this.#sql.exec<{ last: number | null }>("SELECT max(seq) AS last FROM [edits]").one().last ?? 0;
     return this.#lastSeq;
   }
 
   /** `change`: what the paths through the message gained. */
   record(seq: number, at: number, change: Size): void {
     this.#sql.exec(
-      `INSERT INTO edits (seq, at, tokens, bytes) VALUES (?, ?, ?, ?)
+      `INSERT INTO [edits] (seq, at, tokens, bytes) VALUES (?, ?, ?, ?)
        ON CONFLICT (seq) DO UPDATE SET at = excluded.at, tokens = tokens + excluded.tokens, bytes = bytes + excluded.bytes`,
       ...[seq, at, change.tokens, change.bytes],
     );
@@ -52,7 +53,7 @@ export class EditStore {
 
   /** The place in the log of the message's last change, 0 when it is as it was written. */
   changedAt(seq: number): number {
-    return this.#sql.exec<{ at: number }>("SELECT at FROM edits WHERE seq = ?", seq).toArray()[0]?.at ?? 0;
+    return this.#sql.exec<{ at: number }>("SELECT at FROM [edits] WHERE seq = ?", seq).toArray()[0]?.at ?? 0;
   }
 
   /** Whether a message of these ranges was edited or deleted after this place in the log. */
@@ -62,7 +63,7 @@ export class EditStore {
   }
 
   clear(): void {
-    this.#sql.exec("DELETE FROM edits");
+    this.#sql.exec("DELETE FROM [edits]");
     this.#lastSeq = 0;
   }
 }

@@ -1,4 +1,5 @@
 /** The tables `messages` and `continuations`: rows and their content, whatever hangs below what. */
+import type { Sql } from "./database.ts";
 import type { Range } from "../../tree/runs.ts";
 
 export type MessageRow = {
@@ -17,17 +18,17 @@ export type MessageRow = {
 };
 
 const META = "seq, id, role, created_at, tokens, path_tokens, bytes, path_bytes, ordinal, call_ids, continuations";
-const INSERT = `INSERT INTO messages (${META}, json) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`;
-const UPDATE = `UPDATE messages SET role = ?, tokens = ?, path_tokens = ?, bytes = ?, path_bytes = ?, call_ids = ?,
+const INSERT = `INSERT INTO [messages] (${META}, json) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`;
+const UPDATE = `UPDATE [messages] SET role = ?, tokens = ?, path_tokens = ?, bytes = ?, path_bytes = ?, call_ids = ?,
   continuations = ?, json = ? WHERE seq = ?`;
 const READ = "seq, id, created_at, tokens, bytes, continuations, json";
 const SCAN = {
-  asc: `SELECT ${READ} FROM messages WHERE seq BETWEEN ? AND ? ORDER BY seq`,
-  desc: `SELECT ${READ} FROM messages WHERE seq BETWEEN ? AND ? ORDER BY seq DESC`,
+  asc: `SELECT ${READ} FROM [messages] WHERE seq BETWEEN ? AND ? ORDER BY seq`,
+  desc: `SELECT ${READ} FROM [messages] WHERE seq BETWEEN ? AND ? ORDER BY seq DESC`,
 };
 /** A path of many short runs: the ranges come in order, and the rows of one in order of seq. Newest first it would sort. */
 const SCAN_MANY = `SELECT ${READ.replaceAll(/\w+/g, "messages.$&")} FROM json_each(?) range
-  CROSS JOIN messages ON seq BETWEEN range.value ->> 'first' AND range.value ->> 'last'`;
+  CROSS JOIN [messages] messages ON seq BETWEEN range.value ->> 'first' AND range.value ->> 'last'`;
 const RANGES_PER_QUERY = 64;
 
 /** A row without its content: what planning and totals need. */
@@ -48,9 +49,9 @@ type ReadTuple = [
 ];
 
 export class MessageRows {
-  readonly #sql: SqlStorage;
+  readonly #sql: Sql;
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: Sql) {
     this.#sql = sql;
   }
 
@@ -82,51 +83,51 @@ export class MessageRows {
       UPDATE,
       ...[row.role, row.tokens, row.path_tokens, row.bytes, row.path_bytes, row.call_ids, row.continuations, row.json, row.seq],
     );
-    this.#sql.exec("DELETE FROM continuations WHERE seq = ?", row.seq);
+    this.#sql.exec("DELETE FROM [continuations] WHERE seq = ?", row.seq);
     this.#continue(row.seq, rest);
   }
 
   #continue(seq: number, rest: readonly string[]): void {
     rest.forEach((piece, position) => {
-      this.#sql.exec("INSERT INTO continuations (seq, position, json) VALUES (?, ?, ?)", seq, position, piece);
+      this.#sql.exec("INSERT INTO [continuations] (seq, position, json) VALUES (?, ?, ?)", seq, position, piece);
     });
   }
 
   delete(seq: number): void {
-    this.#sql.exec("DELETE FROM messages WHERE seq = ?", seq);
-    this.#sql.exec("DELETE FROM continuations WHERE seq = ?", seq);
+    this.#sql.exec("DELETE FROM [messages] WHERE seq = ?", seq);
+    this.#sql.exec("DELETE FROM [continuations] WHERE seq = ?", seq);
   }
 
   clear(): void {
-    this.#sql.exec("DELETE FROM messages");
-    this.#sql.exec("DELETE FROM continuations");
+    this.#sql.exec("DELETE FROM [messages]");
+    this.#sql.exec("DELETE FROM [continuations]");
   }
 
   seqOf(id: string): number | null {
-    return this.#sql.exec<{ seq: number }>("SELECT seq FROM messages WHERE id = ?", id).toArray()[0]?.seq ?? null;
+    return this.#sql.exec<{ seq: number }>("SELECT seq FROM [messages] WHERE id = ?", id).toArray()[0]?.seq ?? null;
   }
 
   meta(seq: number): MessageMetaRow | null {
-    return this.#sql.exec<MessageMetaRow>(`SELECT ${META} FROM messages WHERE seq = ?`, seq).toArray()[0] ?? null;
+    return this.#sql.exec<MessageMetaRow>(`SELECT ${META} FROM [messages] WHERE seq = ?`, seq).toArray()[0] ?? null;
   }
 
   newest(): MessageMetaRow | null {
-    return this.#sql.exec<MessageMetaRow>(`SELECT ${META} FROM messages ORDER BY seq DESC LIMIT 1`).toArray()[0] ?? null;
+    return this.#sql.exec<MessageMetaRow>(`SELECT ${META} FROM [messages] ORDER BY seq DESC LIMIT 1`).toArray()[0] ?? null;
   }
 
   /** The first or the last seq of a range that holds a message; null when none does. */
   firstIn({ first, last }: Range): number | null {
-    const sql = "SELECT min(seq) AS seq FROM messages WHERE seq BETWEEN ? AND ?";
+    const sql = "SELECT min(seq) AS seq FROM [messages] WHERE seq BETWEEN ? AND ?";
     return this.#sql.exec<{ seq: number | null }>(sql, first, last).one().seq;
   }
 
   lastIn({ first, last }: Range): number | null {
-    const sql = "SELECT max(seq) AS seq FROM messages WHERE seq BETWEEN ? AND ?";
+    const sql = "SELECT max(seq) AS seq FROM [messages] WHERE seq BETWEEN ? AND ?";
     return this.#sql.exec<{ seq: number | null }>(sql, first, last).one().seq;
   }
 
   countIn({ first, last }: Range): number {
-    const sql = "SELECT count(*) AS count FROM messages WHERE seq BETWEEN ? AND ?";
+    const sql = "SELECT count(*) AS count FROM [messages] WHERE seq BETWEEN ? AND ?";
     return this.#sql.exec<{ count: number }>(sql, first, last).one().count;
   }
 
@@ -162,7 +163,7 @@ export class MessageRows {
   /** The same without content. */
   scanMeta(range: Range): Iterable<MessageMetaRow> {
     return this.#sql.exec<MessageMetaRow>(
-      `SELECT ${META} FROM messages WHERE seq BETWEEN ? AND ? ORDER BY seq`,
+      `SELECT ${META} FROM [messages] WHERE seq BETWEEN ? AND ? ORDER BY seq`,
       range.first,
       range.last,
     );
@@ -171,7 +172,7 @@ export class MessageRows {
   /** What a split message has in further rows. */
   #rest(seq: number): string {
     return this.#sql
-      .exec<{ json: string }>("SELECT json FROM continuations WHERE seq = ? ORDER BY position", seq)
+      .exec<{ json: string }>("SELECT json FROM [continuations] WHERE seq = ? ORDER BY position", seq)
       .toArray()
       .map((piece) => piece.json)
       .join("");

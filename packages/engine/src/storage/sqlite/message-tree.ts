@@ -2,6 +2,7 @@
  * The tree of messages: rows with a rising seq, paths as runs of them. Writes are synchronous; a caller
  * that writes more than one row puts the calls in one `transactionSync`, and calls `forget` when it fails.
  */
+import type { Sql } from "./database.ts";
 import type { MessageDraft } from "../../messages/draft.ts";
 import type { Range } from "../../tree/runs.ts";
 import { EditStore, NO_SIZE, type Size } from "./edit-store.ts";
@@ -24,7 +25,7 @@ export class MessageTree {
   /** What the sums stored at the newest message are off by. */
   #newestEdits: Size | undefined;
 
-  constructor(sql: SqlStorage, sequence: Sequence) {
+  constructor(sql: Sql, sequence: Sequence) {
     this.#sequence = sequence;
     this.#rows = new MessageRows(sql);
     this.#runs = new RunStore(sql);

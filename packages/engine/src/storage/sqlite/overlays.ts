@@ -1,4 +1,5 @@
 /** The `overlays` table. */
+import type { Sql } from "./database.ts";
 import { formatInstant } from "@sessionplane/shared/fields";
 import { type Overlay, type Retention, retentionSchema } from "@sessionplane/shared/overlay";
 
@@ -40,15 +41,15 @@ const COLUMNS = [
   "created_at",
   "stale",
 ] as const satisfies readonly (keyof StoredOverlay)[];
-const SELECT = `SELECT ${COLUMNS.join(", ")} FROM overlays ORDER BY seq`;
-const INSERT = `INSERT INTO overlays (${COLUMNS.join(", ")}) VALUES (${COLUMNS.map(() => "?").join(", ")})`;
+const SELECT = `SELECT ${COLUMNS.join(", ")} FROM [overlays] ORDER BY seq`;
+const INSERT = `INSERT INTO [overlays] (${COLUMNS.join(", ")}) VALUES (${COLUMNS.map(() => "?").join(", ")})`;
 
 export class OverlayStore {
-  readonly #sql: SqlStorage;
+  readonly #sql: Sql;
   /** Few, and every read needs them: kept in memory, read again after each write. */
   #all: readonly StoredOverlay[] | undefined;
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: Sql) {
     this.#sql = sql;
   }
 
@@ -71,17 +72,17 @@ export class OverlayStore {
 
   /** A message that it stands for was edited: it goes on standing, and says so. `tokens`: what the edit added. */
   markStale(id: string, tokens: number): void {
-    this.#sql.exec("UPDATE overlays SET stale = 1, tokens_before = tokens_before + ? WHERE id = ?", tokens, id);
+    this.#sql.exec("UPDATE [overlays] SET stale = 1, tokens_before = tokens_before + ? WHERE id = ?", tokens, id);
     this.forget();
   }
 
   delete(id: string): void {
-    this.#sql.exec("DELETE FROM overlays WHERE id = ?", id);
+    this.#sql.exec("DELETE FROM [overlays] WHERE id = ?", id);
     this.forget();
   }
 
   clear(): void {
-    this.#sql.exec("DELETE FROM overlays");
+    this.#sql.exec("DELETE FROM [overlays]");
     this.forget();
   }
 }

@@ -1,4 +1,5 @@
 /** The one row of `tree`: the chosen leaf, what was removed, and the tree's last change that wrote no message. */
+import type { Sql } from "./database.ts";
 export type TreeRow = {
   readonly leaf_seq: number;
   readonly leaf_chosen_at: number;
@@ -10,10 +11,10 @@ export type TreeRow = {
 const COLUMNS = "leaf_seq, leaf_chosen_at, removed, changed_seq, changed_at";
 
 export class TreeRowStore {
-  readonly #sql: SqlStorage;
+  readonly #sql: Sql;
   #row: TreeRow | undefined;
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: Sql) {
     this.#sql = sql;
   }
 
@@ -22,14 +23,14 @@ export class TreeRowStore {
   }
 
   get(): TreeRow {
-    this.#row ??= this.#sql.exec<TreeRow>(`SELECT ${COLUMNS} FROM tree`).one();
+    this.#row ??= this.#sql.exec<TreeRow>(`SELECT ${COLUMNS} FROM [tree]`).one();
     return this.#row;
   }
 
   save(patch: Partial<TreeRow>): void {
     const row = { ...this.get(), ...patch };
     this.#sql.exec(
-      "UPDATE tree SET leaf_seq = ?, leaf_chosen_at = ?, removed = ?, changed_seq = ?, changed_at = ?",
+      "UPDATE [tree] SET leaf_seq = ?, leaf_chosen_at = ?, removed = ?, changed_seq = ?, changed_at = ?",
       ...[row.leaf_seq, row.leaf_chosen_at, row.removed, row.changed_seq, row.changed_at],
     );
     this.#row = row;

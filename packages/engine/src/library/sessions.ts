@@ -1,0 +1,72 @@
+/**
+ * The library's entry: `Sessions` for the sessions of one Durable Object, and every public name beside it. Takes
+ * the place of `agents/sessions` and `agents/experimental/memory/session` in an import.
+ */
+import type { Role } from "@sessionplane/shared/message";
+import { type SessionHost, databaseOf } from "./host.ts";
+import { Session } from "./session.ts";
+import type { SessionListener } from "./session-events.ts";
+import { AgentSessionProvider } from "./session-provider.ts";
+import { ObjectSessions } from "./storage/object-sessions.ts";
+
+export { Session, type SessionOptions } from "./session.ts";
+export { SessionManager } from "./manager/session-manager.ts";
+export { AgentSessionProvider, type SessionProvider } from "./session-provider.ts";
+export { type CompactFunctionOptions, createCompactFunction } from "./compaction/create-compact-function.ts";
+export { SessionError, type SessionErrorCode } from "./session-error.ts";
+export { type SessionMessage, type SessionMessagePart, isCompactionMessage } from "./session-message.ts";
+export type { SessionHost } from "./host.ts";
+export type { SessionEvent, SessionListener, StoredCompaction } from "./session-events.ts";
+export type { MirrorOptions, TransformingMirrorOptions } from "./mirror.ts";
+export type { CompactContext, CompactFunction, TokenCounter, TokenCounterInput } from "./compaction/compactor.ts";
+export type {
+  AppendOptions,
+  AppendResult,
+  CompactResult,
+  HistoryBatchOptions,
+  HistoryOptions,
+  HistoryRowStats,
+  ImportOptions,
+  RecentHistory,
+  RecentHistoryOptions,
+  SearchResult,
+} from "./conversation.ts";
+
+export type SessionsOptions = {
+  /** Keys of `metadata` that only the server sets: a client's are dropped, the server's stay. */
+  readonly reservedMetadataKeys?: readonly string[] | undefined;
+  /** Roles that a client may write; `user` alone when it is left out. Parts of tools need `assistant` or `tool`. */
+  readonly clientRoles?: readonly Role[] | undefined;
+};
+
+export class Sessions {
+  readonly #host: SessionHost;
+  readonly #sessions: ObjectSessions;
+  readonly #options: SessionsOptions;
+  readonly #handles = new Map<string, Session>();
+
+  constructor(host: SessionHost, options: SessionsOptions = {}) {
+    this.#host = host;
+    this.#sessions = ObjectSessions.of(databaseOf(host));
+    this.#options = options;
+  }
+
+  /** One handle an id: what is set on it holds wherever it is asked for. Without an id the default session. */
+  session(sessionId = ""): Session {
+    const known = this.#handles.get(sessionId);
+    if (known !== undefined) return known;
+    const { clientRoles = ["user"], reservedMetadataKeys = [] } = this.#options;
+    const clientRules = { client_roles: clientRoles, reserved_metadata_keys: reservedMetadataKeys };
+    const session = new Session(new AgentSessionProvider(this.#host, sessionId), { clientRules });
+    this.#handles.set(sessionId, session);
+    return session;
+  }
+
+  /**
+   * Hears of every write of the object's sessions, in their order, after each is durable; the write waits for it.
+   * A listener that fails is logged and fails nothing. Returns a function that ends it.
+   */
+  subscribe(listener: SessionListener): () => void {
+    return this.#sessions.events.subscribe(listener);
+  }
+}

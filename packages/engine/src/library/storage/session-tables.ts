@@ -1,0 +1,91 @@
+/**
+ * One session's part of the database, as its stores and what several of them say together. One per session
+ * and isolate: what is in memory is a copy of rows that nobody else writes. Every call is synchronous.
+ */
+import { standing } from "../../history/apply-overlays.ts";
+import type { Database } from "../../storage/sqlite/database.ts";
+import { MediaStore } from "../../storage/sqlite/media-store.ts";
+import { MessageTree } from "../../storage/sqlite/message-tree.ts";
+import { type Migration, migrate } from "../../storage/sqlite/migrate.ts";
+import { EDITS, MEDIA, TREE } from "../../storage/sqlite/migrations.ts";
+import { OverlayStore, type StoredOverlay } from "../../storage/sqlite/overlays.ts";
+import { Sequence } from "../../storage/sqlite/sequence.ts";
+import { type Range, contains, within } from "../../tree/runs.ts";
+
+/** Append-only. */
+const MIGRATIONS: readonly Migration[] = [TREE, EDITS, MEDIA];
+
+/** Every table that they make, for when a session goes. */
+const TABLES = [
+  ...["messages", "continuations", "runs", "overlays", "tree", "edits"],
+  ...["media", "media_refs", "media_trash", "_migrations"],
+] as const;
+
+const HEAD = `SELECT max(coalesce((SELECT max(seq) FROM [messages]), 0), coalesce((SELECT max(seq) FROM [overlays]), 0),
+  (SELECT changed_seq FROM [tree])) AS head`;
+
+export class SessionTables {
+  readonly database: Database;
+  readonly sequence: Sequence;
+  readonly messages: MessageTree;
+  readonly overlays: OverlayStore;
+  readonly media: MediaStore;
+
+  /** Makes the tables, or brings them to the present version. `database`: with the session's names. */
+  constructor(database: Database) {
+    migrate(database, MIGRATIONS);
+    const { sql } = database;
+    this.database = database;
+    this.sequence = new Sequence(sql.exec<{ head: number }>(HEAD).one().head);
+    this.messages = new MessageTree(sql, this.sequence);
+    this.overlays = new OverlayStore(sql);
+    this.media = new MediaStore(sql);
+  }
+
+  /** All of it or nothing. `work` is synchronous. */
+  atomically<T>(work: () => T): T {
+    const { head } = this.sequence;
+    try {
+      return this.database.transactionSync(work);
+    } catch (error) {
+      this.sequence.rollBackTo(head);
+      for (const store of [this.messages, this.overlays, this.media]) store.forget();
+      throw error;
+    }
+  }
+
+  drop(): void {
+    for (const table of TABLES) this.database.sql.exec(`DROP TABLE [${table}]`);
+  }
+
+  /** Tokens of the history to a leaf as a model sees it. Reads rows by key alone, whatever the length. */
+  historyTokens(leafSeq: number): number {
+    if (leafSeq === 0) return 0;
+    const { tokens } = this.messages.totalsTo(leafSeq);
+    const overlays = this.overlays.all();
+    if (overlays.length === 0) return tokens;
+    return standing(overlays, this.messages.pathTo(leafSeq)).reduce(
+      (sum, one) => sum - one.tokens_before + one.tokens_after,
+      tokens,
+    );
+  }
+
+  /** Overlays whose range one of these messages is in. */
+  overlaysOver(seqs: readonly number[]): StoredOverlay[] {
+    return this.overlays.all().filter(({ from_seq: from, to_seq: to }) => {
+      const range = within(this.messages.pathTo(to), from, to);
+      return seqs.some((seq) => contains(range, seq));
+    });
+  }
+
+  /** Bytes of media on a path, as they are kept, each as often as a message refers to it, by the message. */
+  mediaOn(path: readonly Range[]): Map<number, number> {
+    const found = new Map<number, number>();
+    if (this.media.isEmpty()) return found;
+    const sql = "SELECT seq, bytes FROM [media_refs] JOIN [media] ON id = media_id";
+    for (const { seq, bytes } of this.database.sql.exec<{ seq: number; bytes: number }>(sql)) {
+      if (contains(path, seq)) found.set(seq, (found.get(seq) ?? 0) + bytes);
+    }
+    return found;
+  }
+}
