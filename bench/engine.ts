@@ -7,12 +7,14 @@ import { stopWith } from "../scripts/options.ts";
 import { append } from "./engine/append.ts";
 import { cold } from "./engine/cold.ts";
 import { history } from "./engine/history.ts";
+import { search } from "./engine/search.ts";
 import { recent } from "./engine/recent.ts";
 import { type Engines, startEngines } from "./engine/three-engines.ts";
 import type { Comparison } from "./measure.ts";
 
-const PARTS: Readonly<Record<string, (engines: Engines) => Promise<Comparison[]>>> = { append, history, recent, cold };
-export const ENGINE_PARTS: readonly string[] = Object.keys(PARTS);
+const PARTS: Readonly<Record<string, (engines: Engines) => Promise<Comparison[]>>> = { append, history, recent, cold, search };
+/** `search` is a benchmark of its own. */
+export const ENGINE_PARTS: readonly string[] = Object.keys(PARTS).filter((part) => part !== "search");
 
 /** `only`: names of parts; none is all of them. Ends the process on a name that is none. */
 export async function engine(only: readonly string[]): Promise<Comparison[]> {

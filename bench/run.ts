@@ -5,7 +5,11 @@ import { api } from "./api.ts";
 import { engine, ENGINE_PARTS } from "./engine.ts";
 import type { Comparison } from "./measure.ts";
 
-const BENCHMARKS: Readonly<Record<string, (parts: readonly string[]) => Promise<Comparison[]>>> = { api, engine };
+const BENCHMARKS: Readonly<Record<string, (parts: readonly string[]) => Promise<Comparison[]>>> = {
+  api,
+  engine,
+  search: () => engine(["search"]),
+};
 
 const HELP = `
 Measures against a baseline in the same run. A ratio above 1: ours is faster than the baseline. Where the

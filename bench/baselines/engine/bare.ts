@@ -64,7 +64,10 @@ export class BareMessages extends DurableObject {
       case "history":
         return this.#history(work.times, work.count);
       case "recent":
-        throw new Error("the bare object has no recent window");
+      case "search":
+      case "edit":
+      case "replace_one":
+        throw new Error(`the bare object has no ${work.op}`);
       case "leaf":
         sql.exec("SELECT json FROM messages ORDER BY seq DESC LIMIT 1").one();
         return { messages: 1, bytes: 0 };

@@ -8,7 +8,7 @@ import type { TenantRules } from "@sessionplane/shared/rpc/session-rpc";
 import { SessionDO } from "../../../workers/session-do/src/session-do.ts";
 import { drain } from "./drain.ts";
 import { messagesOf, oneMore } from "./messages.ts";
-import { type Done, type Kind, NOTHING, type Work } from "./work.ts";
+import { type Done, type Kind, NOTHING, SEARCHED, type Work } from "./work.ts";
 
 const RULES: TenantRules = { client_roles: ["user"], reserved_metadata_keys: [], compaction: { automatic: false } };
 const SETTINGS = {
@@ -48,6 +48,12 @@ export class BenchSession extends SessionDO {
         return this.#recent(work.max_bytes, work.times);
       case "leaf":
         return this.#leaf();
+      case "search":
+        return this.#search(work.times);
+      case "edit":
+        return this.#edit(work.times);
+      case "replace_one":
+        return this.#replaceOne(work.times);
       case "settle":
         return this.#settle();
       case "drop":
@@ -85,6 +91,38 @@ export class BenchSession extends SessionDO {
       done = { messages: items.length, bytes: items.reduce((sum, item) => sum + item.meta.bytes, 0) };
     }
     return done;
+  }
+
+  async #search(times: number): Promise<Done> {
+    let messages = 0;
+    for (let pass = 0; pass < times; pass++) {
+      const q = SEARCHED[pass % SEARCHED.length] ?? "";
+      const { hits } = valueOf(await this.search({ q, limit: 20, created: { from: 0, before: Number.MAX_SAFE_INTEGER } }));
+      messages += hits.length;
+    }
+    if (messages !== times * 20) throw new Error(`${messages} hits of ${times} searches`);
+    return { messages, bytes: 0 };
+  }
+
+  /** Messages that are spread over the session, each with a text that it has not had. */
+  async #edit(times: number): Promise<Done> {
+    const { items } = valueOf(await this.readStats({ limit: 1_000 }));
+    for (let pass = 0; pass < times; pass++) {
+      const { id = "" } = items[(pass * 7) % items.length] ?? {};
+      const message = { id, role: "user" as const, parts: [{ type: "text", text: `another text ${crypto.randomUUID()}` }] };
+      valueOf(await this.putMessage({ message, source: "server", rules: RULES }));
+    }
+    return { messages: times, bytes: 0 };
+  }
+
+  async #replaceOne(times: number): Promise<Done> {
+    for (let pass = 0; pass < times; pass++) {
+      const message = oneMore();
+      valueOf(await this.append({ messages: [message], source: "server", rules: RULES }));
+      const idempotency = { key: message.id, fingerprint: "" };
+      valueOf(await this.deleteMessages({ ids: [message.id], source: "server", rules: RULES, idempotency }));
+    }
+    return { messages: times, bytes: 0 };
   }
 
   async #leaf(): Promise<Done> {

@@ -3,7 +3,7 @@ import { DurableObject } from "cloudflare:workers";
 import { Lifecycle } from "agents/lifecycle";
 import { type SessionMessage, Sessions } from "agents/sessions";
 import { messagesOf, oneMore } from "./messages.ts";
-import { type Done, type Kind, NOTHING, type Work } from "./work.ts";
+import { type Done, type Kind, NOTHING, SEARCHED, type Work } from "./work.ts";
 
 const encoder = new TextEncoder();
 /** As a line of NDJSON. */
@@ -36,6 +36,11 @@ export class PublishedSession extends DurableObject {
       case "leaf":
         if ((await this.session.getLatestLeaf()) === null) throw new Error("the session has no leaf");
         return { messages: 1, bytes: 0 };
+      case "search":
+        return this.#search(work.times);
+      case "edit":
+      case "replace_one":
+        throw new Error("the published engine is asked for searches alone");
       case "drop":
         await this.ctx.storage.deleteAll();
     }
@@ -62,6 +67,13 @@ export class PublishedSession extends DurableObject {
       }
     }
     return { messages, bytes };
+  }
+
+  async #search(times: number): Promise<Done> {
+    let messages = 0;
+    for (let pass = 0; pass < times; pass++)
+      messages += (await this.session.search(SEARCHED[pass % SEARCHED.length] ?? "", { limit: 20 })).length;
+    return { messages, bytes: 0 };
   }
 
   async #recent(maxBytes: number, times: number): Promise<Done> {

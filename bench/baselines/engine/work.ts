@@ -18,12 +18,20 @@ export type Work =
   /** The newest messages of at most so many bytes. */
   | { readonly op: "recent"; readonly max_bytes: number; readonly times: number }
   | { readonly op: "leaf" }
+  /** Words of the messages in turn; the first search makes the index. */
+  | { readonly op: "search"; readonly times: number }
+  /** Other text for messages somewhere in the session. */
+  | { readonly op: "edit"; readonly times: number }
+  /** An append, and its deletion. */
+  | { readonly op: "replace_one"; readonly times: number }
   /** Nothing is left to be told to anyone: as an idle session is when it is evicted. */
   | { readonly op: "settle" }
   | { readonly op: "drop" };
 
 /** What one pass returned; `times` passes return the same. */
 export type Done = { readonly messages: number; readonly bytes: number };
+
+export const SEARCHED = ["Lisbon", "invoice", "weather", "delivery", "summarised"] as const;
 
 export const NOTHING: Done = { messages: 0, bytes: 0 };
 
