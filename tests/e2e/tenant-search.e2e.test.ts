@@ -32,6 +32,11 @@ async function conversation(name: string, ...texts: string[]): Promise<string> {
   return session;
 }
 
+const FORGET = [
+  ...["texts", "sessions", "early", "state"].map((table) => `DELETE FROM ${table}`),
+  "INSERT INTO search_index (search_index) VALUES ('delete-all')",
+];
+
 describe("a search of all sessions", () => {
   test("finds texts of every session of the tenant, soon, and none of another's", async () => {
     const first = await conversation("a", "on Friday we plan the deployment", "agreed");
@@ -82,7 +87,7 @@ describe("a search of all sessions", () => {
     await tenant.call("DELETE", `${path}/d1`);
     await tenant.call("PUT", `${path}/d2`, { message: text("d2", "user", "narwhal delta") });
     await finds("narwhal", ["d0", "d2"]);
-    await plane.forgetSearch(tenant);
+    await plane.inSearch(tenant, ...FORGET);
     expect(await found("narwhal")).toEqual([]);
     const repaired = await plane.operator("POST", "/v1/operations/repair", { tenant_id: tenant.id, session_id: session });
     expect(repaired.status).toBe(202);
@@ -94,6 +99,28 @@ describe("a search of all sessions", () => {
       return mark !== undefined && mark.seq >= 4;
     });
   });
+
+  test(
+    "that takes nothing in gets it again; its facts stay unconfirmed, and no other tenant waits",
+    { timeout: 90_000 },
+    async () => {
+      const session = await conversation("f", "before");
+      await finds("before", ["f0"]);
+      await plane.inSearch(tenant, "ALTER TABLE texts RENAME TO away");
+      const path = `/v1/sessions/${session}/messages`;
+      await tenant.call("POST", path, { message: text("f1", "user", "meanwhile") });
+      const stranger = await plane.tenant();
+      const theirs = await plane.session(stranger);
+      await stranger.call("POST", `/v1/sessions/${theirs}/messages`, { message: text("g0", "user", "meanwhile") });
+      await until("the other tenant's text", async () => (await search("meanwhile", "", stranger)).data.length === 1);
+      const row = async () =>
+        (await plane.objectRows<{ projected_seq: number }>(tenant, session, "SELECT projected_seq FROM session"))[0];
+      expect((await row())?.projected_seq).toBe(2);
+      await plane.inSearch(tenant, "ALTER TABLE away RENAME TO texts");
+      await finds("meanwhile", ["f1"]);
+      await until("the facts to be confirmed", async () => (await row())?.projected_seq === 3);
+    },
+  );
 
   test("takes messages far over what a queue holds, and finds their beginnings", async () => {
     const session = await conversation(

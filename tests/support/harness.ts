@@ -97,12 +97,11 @@ export async function startPlane(options: { readonly compactor?: Record<string, 
       return (await storage.exec(sql)) as T[];
     },
 
-    /** The tenant's search object as if it had never been. */
-    async forgetSearch(tenant: Tenant): Promise<void> {
+    /** Statements in the database of the tenant's search object. */
+    async inSearch(tenant: Tenant, ...statements: string[]): Promise<void> {
       const tenantDo = server.getWorker("sessionplane-tenant-do");
       const storage = await tenantDo.getDurableObjectStorage("TENANT_SEARCH", { name: tenant.id });
-      for (const table of ["texts", "sessions", "early", "state"]) await storage.exec(`DELETE FROM ${table}`);
-      await storage.exec("INSERT INTO search_index (search_index) VALUES ('delete-all')");
+      for (const sql of statements) await storage.exec(sql);
     },
 
     async sendFacts(message: unknown): Promise<void> {

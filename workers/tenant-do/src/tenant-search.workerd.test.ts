@@ -83,6 +83,15 @@ describe("the index", () => {
     expect(await found(rpc, "last")).toEqual(["ses_a 10"]);
   });
 
+  test("holds nothing of an erased session, whatever comes later, and all of the others", async () => {
+    const { rpc } = fresh();
+    const texts = stretch(0, 3, [textFact(2, "heron"), textFact(3, "heron")]);
+    await rpc.apply([texts, { ...texts, session_id: "ses_b" }]);
+    await rpc.eraseSession(SESSION);
+    await rpc.apply([texts, stretch(3, 9, [textFact(9, "heron"), { kind: "clear", seq: 8, first_seq: 9 }])]);
+    expect(await found(rpc, "heron")).toEqual(["ses_b 2", "ses_b 3"]);
+  });
+
   test("says how far a session's log is in it without a gap, in whatever order it came", async () => {
     const { rpc } = fresh();
     await rpc.apply([stretch(10, 20), stretch(20, 30)]);

@@ -11,6 +11,9 @@ export type Word = { readonly start: number; readonly end: number; readonly spel
 /** Longer ones are known by their beginning. */
 export const MAX_WORD_UNITS = 200;
 
+/** Rises with every change of what a word is here or in `stem.ts`: an index of other words is made anew. */
+export const WORDS_VERSION = 1;
+
 const UNSPACED = ["Han", "Hira", "Kana", "Hang", "Bopo", "Thai", "Laoo", "Khmr", "Mymr"]
   .map((script) => `\\p{scx=${script}}`)
   .join("");

@@ -215,6 +215,23 @@ describe("the index", () => {
     ]);
   });
 
+  test("is made anew when it is of other words", async () => {
+    const session = await opened();
+    await append(session, [message("a", "apple"), message("b", "banana")]);
+    expect(await found(session, "apple")).toEqual(["a"]);
+    await runInDurableObject(session.stub, (_instance, { storage }) => {
+      storage.sql.exec("UPDATE search_state SET words = 0");
+    });
+    await evictDurableObject(session.stub);
+    await put(session, "a", "apricot");
+    await append(session, [message("c", "cherry")]);
+    expect([await found(session, "apple"), await found(session, "apricot"), await found(session, "cherry")]).toEqual([
+      [],
+      ["a"],
+      ["c"],
+    ]);
+  });
+
   test("is right after any series of writes", { timeout: 120_000 }, async () => {
     const id = fc.constantFrom("a", "b", "c", "d");
     const text = fc.constantFrom("red", "green", "blue", "red green", "咖啡", "");

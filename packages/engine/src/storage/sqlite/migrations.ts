@@ -58,6 +58,7 @@ export const SEARCH: Migration = {
   id: "010_search",
   sql: `
       -- No row: nobody has searched, and there is no index. Messages before next_seq are in it.
+      -- words: the version of what a word is.
       CREATE TABLE search_state (
-        only INTEGER PRIMARY KEY CHECK (only = 1), next_seq INTEGER NOT NULL) STRICT;`,
+        only INTEGER PRIMARY KEY CHECK (only = 1), next_seq INTEGER NOT NULL, words INTEGER NOT NULL) STRICT;`,
 };

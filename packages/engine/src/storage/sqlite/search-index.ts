@@ -5,17 +5,18 @@
  */
 import { type Message, messageSchema } from "@sessionplane/shared/message";
 import { textOf } from "../../search/message-text.ts";
+import { WORDS_VERSION } from "../../search/words.ts";
 import type { Range } from "../../tree/runs.ts";
 import type { MessageRead } from "./message-rows.ts";
 import { SCORE, WordIndex } from "./word-index.ts";
 
-const SAVE = "INSERT OR REPLACE INTO search_state (only, next_seq) VALUES (1, ?)";
+const SAVE = "INSERT OR REPLACE INTO search_state (only, next_seq, words) VALUES (1, ?, ?)";
 
 /** Every message is in the index, and every new one belongs into it. */
 const COMPLETE = Number.MAX_SAFE_INTEGER;
 
 const ON_PATH = `EXISTS (SELECT 1 FROM json_each(?) range
-  WHERE messages.seq BETWEEN range.value ->> 'first' AND range.value ->> 'last')`;
+  WHERE search_index.rowid BETWEEN range.value ->> 'first' AND range.value ->> 'last')`;
 
 /** `created`: at least `from`, before `before`; epoch milliseconds. `path`: only messages of these ranges. */
 export type SearchFilter = {
@@ -31,7 +32,7 @@ type Scan = { scan(path: readonly Range[], order: "asc" | "desc"): Iterable<Mess
 export class SearchIndex {
   readonly #sql: SqlStorage;
   readonly #words: WordIndex;
-  /** Null: there is no index. */
+  /** Null: there is no index, or one of other words. */
   #next: number | null | undefined;
 
   constructor(sql: SqlStorage) {
@@ -45,14 +46,14 @@ export class SearchIndex {
 
   #nextSeq(): number | null {
     if (this.#next === undefined) {
-      const [row] = this.#sql.exec<{ next_seq: number }>("SELECT next_seq FROM search_state").toArray();
-      this.#next = row?.next_seq ?? null;
+      const sql = "SELECT next_seq FROM search_state WHERE words = ?";
+      this.#next = this.#sql.exec<{ next_seq: number }>(sql, WORDS_VERSION).toArray()[0]?.next_seq ?? null;
     }
     return this.#next;
   }
 
   #save(next: number): void {
-    this.#sql.exec(SAVE, next);
+    this.#sql.exec(SAVE, next, WORDS_VERSION);
     this.#next = next;
   }
 
@@ -84,7 +85,10 @@ export class SearchIndex {
 
   /** Indexes some of what is not indexed yet, at least one message. Call it until `isComplete`. */
   build(messages: Scan, maxBytes: number): void {
-    if (this.#nextSeq() === null) this.#words.create();
+    if (this.#nextSeq() === null) {
+      this.#words.create();
+      this.#words.clear();
+    }
     const taken: MessageRead[] = [];
     let bytes = 0;
     for (const read of messages.scan([{ first: this.#nextSeq() ?? 0, last: COMPLETE }], "asc")) {
@@ -100,19 +104,23 @@ export class SearchIndex {
   /** `expression`: of `search/query.ts`. Reads every row that matches, since all of them are ranked. */
   find(expression: string, filter: SearchFilter, limit: number, after?: SearchPlace): SearchPlace[] {
     const { role, created, path } = filter;
+    const isDated = created.from > 0 || created.before < Number.MAX_SAFE_INTEGER;
     const conditions = [
       "search_index MATCH ?",
-      "created_at >= ? AND created_at < ?",
+      ...(isDated ? ["created_at >= ? AND created_at < ?"] : []),
       ...(role === undefined ? [] : ["role = ?"]),
       ...(path === undefined ? [] : [ON_PATH]),
     ];
     const values = [
-      ...[expression, created.from, created.before],
+      expression,
+      ...(isDated ? [created.from, created.before] : []),
       ...(role === undefined ? [] : [role]),
       ...(path === undefined ? [] : [JSON.stringify(path)]),
     ];
-    const hits = `SELECT messages.seq AS seq, ${SCORE} AS score FROM search_index
-      JOIN messages ON messages.seq = search_index.rowid WHERE ${conditions.join(" AND ")}`;
+    // Every match would be looked up: only when something is asked of it that the index does not know.
+    const looksAtMessages = isDated || role !== undefined;
+    const joined = looksAtMessages ? "JOIN messages ON messages.seq = search_index.rowid" : "";
+    const hits = `SELECT search_index.rowid AS seq, ${SCORE} AS score FROM search_index ${joined} WHERE ${conditions.join(" AND ")}`;
     const from = after === undefined ? "" : "WHERE score < ? OR (score = ? AND seq < ?)";
     return this.#sql
       .exec<SearchPlace>(
