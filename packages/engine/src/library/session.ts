@@ -5,6 +5,7 @@
  *
  * What can't be done rejects with a `SessionError` and its code; nothing is written then.
  */
+import type { Role } from "@sessionplane/shared/message";
 import type { ClientRules } from "../messages/client-source.ts";
 import {
   type CompactAfterOptions,
@@ -37,15 +38,20 @@ import type { StoredCompaction } from "./session-events.ts";
 import type { SessionMessage, SessionMessageInput } from "./session-message.ts";
 import { AgentSessionProvider, type SessionProvider, isProvider } from "./session-provider.ts";
 
-/** `clientRules`: what a write with the source `client` may be; by itself a user's messages alone. */
-export type SessionOptions = { readonly clientRules?: ClientRules | undefined };
+/** What a write with the source `client` may be. */
+export type SessionOptions = {
+  /** Keys of `metadata` that only the server sets: a client's are dropped, the server's stay. */
+  readonly reservedMetadataKeys?: readonly string[] | undefined;
+  /** Roles that a client may write; `user` alone when it is left out. Parts of tools need `assistant` or `tool`. */
+  readonly clientRoles?: readonly Role[] | undefined;
+};
 
 /** A leaf's id, or the options that name it; null and nothing mean the active leaf. */
 export type LeafArgument = string | null | { readonly leafId?: string | undefined };
 const leafIn = (leaf: LeafArgument | undefined): string | undefined =>
   (typeof leaf === "object" ? leaf?.leafId : leaf) ?? undefined;
 
-const USERS_ALONE: ClientRules = { client_roles: ["user"], reserved_metadata_keys: [] };
+const USERS_ALONE: readonly Role[] = ["user"];
 const DEFAULT_SEARCH_RESULTS = 20;
 
 export class Session {
@@ -56,9 +62,9 @@ export class Session {
   #used: Conversation | undefined;
 
   /** On a storage of the caller's own, or on ours: `new AgentSessionProvider(host, id)`. */
-  constructor(provider: SessionProvider, { clientRules = USERS_ALONE }: SessionOptions = {}) {
+  constructor(provider: SessionProvider, { clientRoles = USERS_ALONE, reservedMetadataKeys = [] }: SessionOptions = {}) {
     this.#provider = provider;
-    this.#rules = clientRules;
+    this.#rules = { client_roles: clientRoles, reserved_metadata_keys: reservedMetadataKeys };
     this.#sessionId = provider instanceof AgentSessionProvider ? provider.sessionId : "";
   }
 

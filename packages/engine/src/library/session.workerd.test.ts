@@ -111,7 +111,7 @@ describe("untrusted input", () => {
       expect(await codeOf(session.appendMessage(text("m", "m", "system"), { source: "client" }))).toBe("role_not_allowed");
       expect(await codeOf(session.appendMessage(tool, { source: "client" }))).toBe("part_not_allowed");
       expect(await session.appendMessage(text("m"), { source: "client" })).toMatchObject({ inserted: true });
-      const wide = new Sessions(host, { clientRoles: ["user", "assistant"] }).session("wide");
+      const wide = Session.create(host, { clientRoles: ["user", "assistant"] }).forSession("wide");
       expect(await wide.appendMessage(text("m", "m", "assistant"), { source: "client" })).toMatchObject({ inserted: true });
     }));
 });

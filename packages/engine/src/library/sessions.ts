@@ -2,9 +2,8 @@
  * The library's entry: `Sessions` for the sessions of one Durable Object, and every public name beside it. Takes
  * the place of `agents/sessions` and `agents/experimental/memory/session` in an import.
  */
-import type { Role } from "@sessionplane/shared/message";
 import { type SessionHost, databaseOf } from "./host.ts";
-import { Session } from "./session.ts";
+import { Session, type SessionOptions } from "./session.ts";
 import type { SessionListener } from "./session-events.ts";
 import { AgentSessionProvider } from "./session-provider.ts";
 import { ObjectSessions } from "./storage/object-sessions.ts";
@@ -32,20 +31,13 @@ export type {
   SearchResult,
 } from "./conversation.ts";
 
-export type SessionsOptions = {
-  /** Keys of `metadata` that only the server sets: a client's are dropped, the server's stay. */
-  readonly reservedMetadataKeys?: readonly string[] | undefined;
-  /** Roles that a client may write; `user` alone when it is left out. Parts of tools need `assistant` or `tool`. */
-  readonly clientRoles?: readonly Role[] | undefined;
-};
-
 export class Sessions {
   readonly #host: SessionHost;
   readonly #sessions: ObjectSessions;
-  readonly #options: SessionsOptions;
+  readonly #options: SessionOptions;
   readonly #handles = new Map<string, Session>();
 
-  constructor(host: SessionHost, options: SessionsOptions = {}) {
+  constructor(host: SessionHost, options: SessionOptions = {}) {
     this.#host = host;
     this.#sessions = ObjectSessions.of(databaseOf(host));
     this.#options = options;
@@ -55,9 +47,7 @@ export class Sessions {
   session(sessionId = ""): Session {
     const known = this.#handles.get(sessionId);
     if (known !== undefined) return known;
-    const { clientRoles = ["user"], reservedMetadataKeys = [] } = this.#options;
-    const clientRules = { client_roles: clientRoles, reserved_metadata_keys: reservedMetadataKeys };
-    const session = new Session(new AgentSessionProvider(this.#host, sessionId), { clientRules });
+    const session = new Session(new AgentSessionProvider(this.#host, sessionId), this.#options);
     this.#handles.set(sessionId, session);
     return session;
   }

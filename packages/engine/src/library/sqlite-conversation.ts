@@ -140,6 +140,12 @@ export class SqliteConversation implements Conversation {
     const leaf = leafOf(tables, leafId);
     const since = tables.sequence.head;
     const history = [...readWindows(tables, { leafId })].flat().map(({ message }) => message);
-    return { history, commit: async (result) => commitCompaction(tables, leaf, since, result) };
+    const commit: OpenCompaction["commit"] = async (result) => {
+      // The session may have been deleted while its summary was written.
+      const present = this.#tables;
+      if (present === null) throw unknownMessage(result.fromMessageId);
+      return commitCompaction(present, leaf, since, result);
+    };
+    return { history, commit };
   }
 }

@@ -118,6 +118,19 @@ describe("the methods by id", () => {
     }));
 });
 
+test("a session that is deleted while it is summarised is not there again", () =>
+  newObject().run(async (host) => {
+    const manager = SessionManager.create(host);
+    const { id } = await manager.create("a");
+    await manager.appendAll(id, talk(3));
+    const compacting = manager.getSession(id).onCompaction(async () => {
+      await manager.delete(id);
+      return { fromMessageId: "m0", toMessageId: "m1", summary: "late" };
+    });
+    expect(await codeOf(compacting.compact())).toBe("unknown_message");
+    expect(await manager.getHistory(id)).toEqual([]);
+  }));
+
 describe("fork", () => {
   test("copies the originals up to a message under new ids, with the summaries that fit, and no usage", () =>
     newObject().run(async (host) => {
