@@ -12,6 +12,7 @@ import type {
   OpenCompaction,
   RecentHistory,
   RecentHistoryOptions,
+  SearchResult,
   Weighed,
   Writer,
 } from "./conversation.ts";
@@ -30,6 +31,7 @@ import {
   readWindows,
   unknownLeaf,
 } from "./storage/read-messages.ts";
+import { searchMessages } from "./storage/search-messages.ts";
 import type { SessionTables } from "./storage/session-tables.ts";
 import { appendMessage, clearMessages, deleteMessages, importMessage, updateMessage } from "./storage/write-messages.ts";
 
@@ -95,6 +97,11 @@ export class SqliteConversation implements Conversation {
   async estimateTokens(): Promise<number> {
     const tables = this.#tables;
     return tables === null ? 0 : tables.historyTokens(tables.messages.activeLeaf());
+  }
+
+  async search(query: string, limit: number): Promise<SearchResult[]> {
+    const tables = this.#tables;
+    return tables === null ? [] : searchMessages(tables, query, limit);
   }
 
   async append(message: SessionMessageInput, parentId: string | null | undefined, writer: Writer): Promise<Appended> {

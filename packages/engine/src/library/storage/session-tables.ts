@@ -7,18 +7,19 @@ import type { Database } from "../../storage/sqlite/database.ts";
 import { MediaStore } from "../../storage/sqlite/media-store.ts";
 import { MessageTree } from "../../storage/sqlite/message-tree.ts";
 import { type Migration, migrate } from "../../storage/sqlite/migrate.ts";
-import { EDITS, MEDIA, TREE } from "../../storage/sqlite/migrations.ts";
+import { EDITS, MEDIA, SEARCH, TREE } from "../../storage/sqlite/migrations.ts";
 import { OverlayStore, type StoredOverlay } from "../../storage/sqlite/overlays.ts";
+import { SearchIndex } from "../../storage/sqlite/search-index.ts";
 import { Sequence } from "../../storage/sqlite/sequence.ts";
 import { type Range, contains, within } from "../../tree/runs.ts";
 
 /** Append-only. */
-const MIGRATIONS: readonly Migration[] = [TREE, EDITS, MEDIA];
+const MIGRATIONS: readonly Migration[] = [TREE, EDITS, MEDIA, SEARCH];
 
-/** Every table that they make, for when a session goes. */
+/** Every table that they make, and the one that the first search does, for when a session goes. */
 const TABLES = [
   ...["messages", "continuations", "runs", "overlays", "tree", "edits"],
-  ...["media", "media_refs", "media_trash", "_migrations"],
+  ...["media", "media_refs", "media_trash", "search_state", "search_index", "_migrations"],
 ] as const;
 
 const HEAD = `SELECT max(coalesce((SELECT max(seq) FROM [messages]), 0), coalesce((SELECT max(seq) FROM [overlays]), 0),
@@ -30,6 +31,7 @@ export class SessionTables {
   readonly messages: MessageTree;
   readonly overlays: OverlayStore;
   readonly media: MediaStore;
+  readonly search: SearchIndex;
 
   /** Makes the tables, or brings them to the present version. `database`: with the session's names. */
   constructor(database: Database) {
@@ -40,6 +42,7 @@ export class SessionTables {
     this.messages = new MessageTree(sql, this.sequence);
     this.overlays = new OverlayStore(sql);
     this.media = new MediaStore(sql);
+    this.search = new SearchIndex(sql);
   }
 
   /** All of it or nothing. `work` is synchronous. */
@@ -49,13 +52,13 @@ export class SessionTables {
       return this.database.transactionSync(work);
     } catch (error) {
       this.sequence.rollBackTo(head);
-      for (const store of [this.messages, this.overlays, this.media]) store.forget();
+      for (const store of [this.messages, this.overlays, this.media, this.search]) store.forget();
       throw error;
     }
   }
 
   drop(): void {
-    for (const table of TABLES) this.database.sql.exec(`DROP TABLE [${table}]`);
+    for (const table of TABLES) this.database.sql.exec(`DROP TABLE IF EXISTS [${table}]`);
   }
 
   /** Tokens of the history to a leaf as a model sees it. Reads rows by key alone, whatever the length. */

@@ -37,6 +37,7 @@ function parentSeq(tables: SessionTables | null, parentId: string | null | undef
 function insert(tables: SessionTables, { draft }: Drafted, parent: number, now: number): void {
   const { seq } = tables.messages.append(draft, parent, now);
   if (draft.left.refs.length > 0) keepMedia(tables.media, seq, draft, NO_UPLOADS, now);
+  tables.search.put(seq, draft.message);
 }
 
 function already(tables: SessionTables | null, id: string): Appended | null {
@@ -61,7 +62,7 @@ export function appendMessage(
   const drafted = draftMessage(message);
   const tables = found ?? sessions.create(sessionId);
   const write = () => insert(tables, drafted, parent, Date.now());
-  if (tables.messages.isPlain(drafted.draft, parent)) write();
+  if (tables.messages.isPlain(drafted.draft, parent) && !tables.search.covers(tables.sequence.head + 1)) write();
   else tables.atomically(write);
   return { inserted: true, message: given(drafted.json), parentId: tables.messages.idOf(parent) };
 }
@@ -82,6 +83,7 @@ export function updateMessage(
   tables.atomically(() => {
     tables.messages.replace(seq, draft, now);
     keepMedia(tables.media, seq, draft, NO_UPLOADS, now);
+    tables.search.put(seq, draft.message);
     for (const overlay of tables.overlaysOver([seq])) tables.overlays.markStale(overlay.id, tokens);
   });
   return { message: given(json), changed: true };
@@ -96,6 +98,7 @@ export function deleteMessages(tables: SessionTables, ids: readonly string[]): s
   tables.atomically(() => {
     for (const overlay of tables.overlaysOver(seqs)) tables.overlays.delete(overlay.id);
     tables.messages.remove(seqs, now);
+    tables.search.delete(seqs);
     for (const seq of seqs) tables.media.refer(seq, [], now);
   });
   return [...found].flatMap(([id, seq]) => (seq === null ? [] : [id]));
@@ -107,6 +110,7 @@ export function clearMessages(tables: SessionTables): void {
     tables.overlays.clear();
     tables.messages.clear(now);
     tables.media.clear(now);
+    tables.search.clear();
   });
 }
 

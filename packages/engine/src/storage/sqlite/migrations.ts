@@ -59,6 +59,6 @@ export const SEARCH: Migration = {
   sql: `
       -- No row: nobody has searched, and there is no index. Messages before next_seq are in it.
       -- words: the version of what a word is.
-      CREATE TABLE search_state (
+      CREATE TABLE [search_state] (
         only INTEGER PRIMARY KEY CHECK (only = 1), next_seq INTEGER NOT NULL, words INTEGER NOT NULL) STRICT;`,
 };

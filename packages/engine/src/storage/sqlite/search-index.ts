@@ -7,16 +7,17 @@ import { type Message, messageSchema } from "@sessionplane/shared/message";
 import { textOf } from "../../search/message-text.ts";
 import { WORDS_VERSION } from "../../search/words.ts";
 import type { Range } from "../../tree/runs.ts";
+import type { Sql } from "./database.ts";
 import type { MessageRead } from "./message-rows.ts";
 import { SCORE, WordIndex } from "./word-index.ts";
 
-const SAVE = "INSERT OR REPLACE INTO search_state (only, next_seq, words) VALUES (1, ?, ?)";
+const SAVE = "INSERT OR REPLACE INTO [search_state] (only, next_seq, words) VALUES (1, ?, ?)";
 
 /** Every message is in the index, and every new one belongs into it. */
 const COMPLETE = Number.MAX_SAFE_INTEGER;
 
 const ON_PATH = `EXISTS (SELECT 1 FROM json_each(?) range
-  WHERE search_index.rowid BETWEEN range.value ->> 'first' AND range.value ->> 'last')`;
+  WHERE [search_index].rowid BETWEEN range.value ->> 'first' AND range.value ->> 'last')`;
 
 /** `created`: at least `from`, before `before`; epoch milliseconds. `path`: only messages of these ranges. */
 export type SearchFilter = {
@@ -30,12 +31,12 @@ export type SearchPlace = { readonly score: number; readonly seq: number };
 type Scan = { scan(path: readonly Range[], order: "asc" | "desc"): Iterable<MessageRead> };
 
 export class SearchIndex {
-  readonly #sql: SqlStorage;
+  readonly #sql: Sql;
   readonly #words: WordIndex;
   /** Null: there is no index, or one of other words. */
   #next: number | null | undefined;
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: Sql) {
     this.#sql = sql;
     this.#words = new WordIndex(sql);
   }
@@ -46,7 +47,7 @@ export class SearchIndex {
 
   #nextSeq(): number | null {
     if (this.#next === undefined) {
-      const sql = "SELECT next_seq FROM search_state WHERE words = ?";
+      const sql = "SELECT next_seq FROM [search_state] WHERE words = ?";
       this.#next = this.#sql.exec<{ next_seq: number }>(sql, WORDS_VERSION).toArray()[0]?.next_seq ?? null;
     }
     return this.#next;
@@ -106,7 +107,7 @@ export class SearchIndex {
     const { role, created, path } = filter;
     const isDated = created.from > 0 || created.before < Number.MAX_SAFE_INTEGER;
     const conditions = [
-      "search_index MATCH ?",
+      "[search_index] MATCH ?",
       ...(isDated ? ["created_at >= ? AND created_at < ?"] : []),
       ...(role === undefined ? [] : ["role = ?"]),
       ...(path === undefined ? [] : [ON_PATH]),
@@ -119,8 +120,8 @@ export class SearchIndex {
     ];
     // Every match would be looked up: only when something is asked of it that the index does not know.
     const looksAtMessages = isDated || role !== undefined;
-    const joined = looksAtMessages ? "JOIN messages ON messages.seq = search_index.rowid" : "";
-    const hits = `SELECT search_index.rowid AS seq, ${SCORE} AS score FROM search_index ${joined} WHERE ${conditions.join(" AND ")}`;
+    const joined = looksAtMessages ? "JOIN [messages] ON [messages].seq = [search_index].rowid" : "";
+    const hits = `SELECT [search_index].rowid AS seq, ${SCORE} AS score FROM [search_index] ${joined} WHERE ${conditions.join(" AND ")}`;
     const from = after === undefined ? "" : "WHERE score < ? OR (score = ? AND seq < ?)";
     return this.#sql
       .exec<SearchPlace>(

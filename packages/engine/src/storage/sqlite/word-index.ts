@@ -3,20 +3,21 @@
  * themselves. So a text is never stored twice, and a change of one looks at no other.
  */
 import { indexedText } from "../../search/message-text.ts";
+import type { Sql } from "./database.ts";
 
 /** `ascii` leaves every character of other scripts in its word: what a word is, `search/words.ts` has decided. */
-const CREATE = `CREATE VIRTUAL TABLE IF NOT EXISTS search_index
+const CREATE = `CREATE VIRTUAL TABLE IF NOT EXISTS [search_index]
   USING fts5(stems, spellings, tokenize = 'ascii', content = '', contentless_delete = 1)`;
-const INSERT = "INSERT OR REPLACE INTO search_index (rowid, stems, spellings) VALUES (?, ?, ?)";
-const DELETE = "DELETE FROM search_index WHERE rowid = ?";
+const INSERT = "INSERT OR REPLACE INTO [search_index] (rowid, stems, spellings) VALUES (?, ?, ?)";
+const DELETE = "DELETE FROM [search_index] WHERE rowid = ?";
 
 /** A word in its place counts for more than that `begin*` begins one. Higher is better. */
-export const SCORE = "-bm25(search_index, 1.0, 0.5)";
+export const SCORE = "-bm25([search_index], 1.0, 0.5)";
 
 export class WordIndex {
-  readonly #sql: SqlStorage;
+  readonly #sql: Sql;
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: Sql) {
     this.#sql = sql;
   }
 
@@ -35,6 +36,6 @@ export class WordIndex {
   }
 
   clear(): void {
-    this.#sql.exec("INSERT INTO search_index (search_index) VALUES ('delete-all')");
+    this.#sql.exec("INSERT INTO [search_index] ([search_index]) VALUES ('delete-all')");
   }
 }
