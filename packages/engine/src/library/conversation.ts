@@ -63,7 +63,8 @@ export type AppendResult = { inserted: boolean; message: SessionMessage };
 /** What a compaction function found: the text that stands for a range, and the ids of its ends. */
 export type CompactResult = { fromMessageId: string; toMessageId: string; summary: string };
 
-export type SearchResult = { id: string; role: string; content: string; createdAt?: string };
+/** `score`: BM25, higher is better; comparable within one search. */
+export type SearchResult = { id: string; role: string; content: string; createdAt?: string; score?: number };
 
 /** A message of a history and what it weighs in UTF-8 bytes. */
 export type Weighed = { readonly message: SessionMessage; readonly bytes: number };

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { SessionManager } from "./sessions.ts";
 import { Session } from "./session.ts";
 import { newObject, text } from "./testing/in-object.ts";
 
@@ -37,4 +38,18 @@ test("the index follows every change, and goes with the session's messages", () 
     expect(await found(session, "pears")).toEqual([]);
     await session.appendMessage(text("m4", "pears again"));
     expect(await found(session, "pears")).toEqual(["m4"]);
+  }));
+
+test("a manager searches the sessions that it lists, and says whose a hit is", () =>
+  newObject().run(async (host) => {
+    const manager = SessionManager.create(host);
+    const [one, two] = [await manager.create("one"), await manager.create("two")];
+    await manager.append(one.id, text("m1", "apples and pears"));
+    await manager.append(two.id, text("m1", "pears"));
+    await manager.getSession("unlisted").appendMessage(text("m1", "pears"));
+    const hits = await manager.search("pears");
+    expect(hits.map((hit) => hit.sessionId).toSorted()).toEqual([one.id, two.id].toSorted());
+    expect(await manager.search("pears", { limit: 1 })).toHaveLength(1);
+    await manager.delete(two.id);
+    expect((await manager.search("pears")).map((hit) => hit.sessionId)).toEqual([one.id]);
   }));

@@ -3,7 +3,7 @@
  * methods: the `SessionManager` of Cloudflare's Session API; what it got wrong is an error here, with a code.
  */
 import type { CompactAfterOptions, CompactFunction, CompactionErrorHandler } from "../compaction/compactor.ts";
-import type { AppendResult } from "../conversation.ts";
+import type { AppendResult, SearchResult } from "../conversation.ts";
 import { type SessionHost, databaseOf } from "../host.ts";
 import { Session } from "../session.ts";
 import { SessionError, unknownMessage } from "../session-error.ts";
@@ -96,6 +96,18 @@ export class SessionManager {
     const result = await write(this.getSession(sessionId));
     this.#registry.touch(sessionId);
     return result;
+  }
+
+  /** In every session that the manager lists; the best first. Any text is a query. */
+  async search(
+    query: string,
+    { limit = 20 }: { readonly limit?: number } = {},
+  ): Promise<(SearchResult & { sessionId: string })[]> {
+    const hits: (SearchResult & { sessionId: string })[] = [];
+    for (const { id } of this.#registry.list()) {
+      for (const hit of await this.getSession(id).search(query, { limit })) hits.push({ ...hit, sessionId: id });
+    }
+    return hits.toSorted((a, b) => (b.score ?? 0) - (a.score ?? 0)).slice(0, limit);
   }
 
   // Messages

@@ -15,10 +15,10 @@ export function searchMessages(tables: SessionTables, query: string, limit: numb
   const expression = matchExpression(parseQuery(query));
   if (expression === null) return [];
   while (!tables.search.isComplete()) tables.atomically(() => tables.search.build(tables.messages, BYTES_PER_BUILD));
-  return tables.search.find(expression, { created: ANY_TIME }, limit).flatMap(({ seq }) => {
+  return tables.search.find(expression, { created: ANY_TIME }, limit).flatMap(({ seq, score }) => {
     const [read] = tables.messages.scan([{ first: seq, last: seq }], "asc");
     if (read === undefined) return [];
     const message = messageSchema.parse(JSON.parse(read.json));
-    return [{ id: read.id, role: message.role, content: textOf(message), createdAt: formatInstant(read.created_at) }];
+    return [{ id: read.id, role: message.role, content: textOf(message), createdAt: formatInstant(read.created_at), score }];
   });
 }
