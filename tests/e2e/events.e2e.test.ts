@@ -156,6 +156,7 @@ describe("a WebSocket", () => {
     phase?: string;
     tokenEstimate?: number;
     tokenThreshold?: number;
+    compacted?: { tokensBefore: number };
   };
 
   async function connect(path: string) {
@@ -183,6 +184,22 @@ describe("a WebSocket", () => {
       .poll(() => frames.filter((frame) => frame.type === "event").map((frame) => frame.data?.message?.id))
       .toEqual(["one", "two"]);
     expect(frames.at(-1)).toEqual({ type: "cf_agent_session", phase: "idle", tokenEstimate: 12, tokenThreshold: 600 });
+    socket.close();
+  });
+
+  test("tells of a compaction by the session's phase and what it gained", async () => {
+    const path = `/v1/sessions/${await plane.session(tenant)}`;
+    const { socket, frames } = await connect(`${path}/events`);
+    const messages = Array.from({ length: 14 }, (_, index) =>
+      text(`m${index}`, "user", `Item K${index}9 costs $${index}.10. ${"It was talked about for a while. ".repeat(4)}`),
+    );
+    await tenant.call("POST", `${path}/messages`, { messages });
+    const statuses = () => frames.filter((frame) => frame.type === "cf_agent_session");
+    await expect.poll(() => statuses().some((frame) => frame.compacted !== undefined), { timeout: 10_000 }).toBe(true);
+    expect(statuses().map((frame) => frame.phase)).toContain("compacting");
+    const done = statuses().find((frame) => frame.compacted !== undefined);
+    expect(done?.phase).toBe("idle");
+    expect(done?.compacted?.tokensBefore).toBeGreaterThan(done?.tokenEstimate ?? 0);
     socket.close();
   });
 });

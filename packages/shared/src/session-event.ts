@@ -13,7 +13,12 @@ export type StatusFrame = {
   readonly phase: "idle" | "compacting";
   readonly tokenEstimate: number;
   readonly tokenThreshold: number;
+  /** After a write that was a summary: what the messages that it stands for weighed. */
+  readonly compacted?: { readonly tokensBefore: number };
 };
+
+/** A compaction that came to nothing. */
+export type ErrorFrame = { readonly type: "cf_agent_session_error"; readonly error: string };
 
 export type EventFrame = {
   readonly type: "event";

@@ -2,7 +2,7 @@
  * Who listens through a WebSocket. The platform keeps it while the object sleeps; where each one stands in
  * the log is kept with it.
  */
-import type { EventFrame, StatusFrame } from "@sessionplane/shared/session-event";
+import type { ErrorFrame, EventFrame, StatusFrame } from "@sessionplane/shared/session-event";
 import type { SessionStore } from "../session-store.ts";
 import { readEvents } from "./read-events.ts";
 
@@ -43,20 +43,39 @@ export class Sockets {
   #tell(store: SessionStore, socket: WebSocket): void {
     const place = socket.deserializeAttachment() as Place;
     let { after } = place;
+    let compacted: StatusFrame["compacted"];
     try {
       for (let events = readEvents(store, after); events.length > 0; events = readEvents(store, after)) {
         for (const { seq, type, data } of events) {
           const frame: EventFrame = { type: "event", event: type, seq, data: JSON.parse(data) as unknown };
           socket.send(JSON.stringify(frame));
+          const failure = failureOf(frame);
+          if (failure !== null) socket.send(JSON.stringify(failure));
+          compacted = summaryOf(frame) ?? compacted;
           after = seq;
         }
       }
-      socket.send(JSON.stringify(statusOf(store, place.threshold)));
+      socket.send(JSON.stringify({ ...statusOf(store, place.threshold), ...(compacted && { compacted }) } satisfies StatusFrame));
     } catch {
       socket.close(1011, "could not be told");
     }
     socket.serializeAttachment({ ...place, after } satisfies Place);
   }
+}
+
+const detail = (data: unknown, name: string): unknown =>
+  typeof data === "object" && data !== null ? (data as Readonly<Record<string, unknown>>)[name] : undefined;
+
+/** What a summary stands for, in tokens. */
+function summaryOf({ event, data }: EventFrame): StatusFrame["compacted"] {
+  const tokensBefore = event === "compact" ? detail(data, "tokens_before") : undefined;
+  return typeof tokensBefore === "number" ? { tokensBefore } : undefined;
+}
+
+function failureOf({ event, data }: EventFrame): ErrorFrame | null {
+  const state = event === "compaction" ? detail(data, "state") : undefined;
+  if (state !== "failed" && state !== "rejected") return null;
+  return { type: "cf_agent_session_error", error: String(detail(detail(data, "error"), "detail") ?? state) };
 }
 
 const statusOf = (store: SessionStore, threshold: number): StatusFrame => ({

@@ -106,7 +106,8 @@ export class JobStore {
     const row: JobRow = { ...job, seq: this.#sequence.next(), updated_at: now };
     this.#store(row);
     const { id, seq, state, trigger, overlay_id } = row;
-    this.#events.note(seq, "compaction", { job_id: id, state, trigger, overlay_id });
+    const error = row.error === null ? null : (JSON.parse(row.error) as unknown);
+    this.#events.note(seq, "compaction", { job_id: id, state, trigger, overlay_id, error });
     return row;
   }
 

@@ -119,6 +119,7 @@ function originalTokens(store: SessionStore, job: JobRow): number {
 function applySummary(store: SessionStore, job: JobRow, commit: JobCommit, now: number): JobRow {
   const id = newId("overlay");
   const tokensAfter = estimateText(commit.summary) + OVERLAY_MESSAGE_TOKENS;
+  const tokensBefore = originalTokens(store, job);
   const seq = store.sequence.next();
   store.overlays.insert({
     seq,
@@ -129,7 +130,7 @@ function applySummary(store: SessionStore, job: JobRow, commit: JobCommit, now: 
     to_id: job.to_id,
     summary: commit.summary,
     messages: job.messages,
-    tokens_before: originalTokens(store, job),
+    tokens_before: tokensBefore,
     tokens_after: tokensAfter,
     retention: commit.retention,
     model: commit.model,
@@ -137,7 +138,14 @@ function applySummary(store: SessionStore, job: JobRow, commit: JobCommit, now: 
     created_at: now,
   });
   const { from_id, to_id, messages } = job;
-  store.events.note(seq, "compact", { overlay_id: id, from_id, to_id, messages, tokens_after: tokensAfter });
+  store.events.note(seq, "compact", {
+    overlay_id: id,
+    from_id,
+    to_id,
+    messages,
+    tokens_before: tokensBefore,
+    tokens_after: tokensAfter,
+  });
   store.faults.hit("commit:summarised");
   // What the calls before it had been like says nothing of a history that is another now.
   if (store.row.failures > 0 || store.row.calibration !== 1) store.save({ failures: 0, calibration: 1 });
