@@ -108,8 +108,13 @@ export class BenchSession extends SessionDO {
   async #edit(times: number): Promise<Done> {
     const { items } = valueOf(await this.readStats({ limit: 1_000 }));
     for (let pass = 0; pass < times; pass++) {
-      const { id = "" } = items[(pass * 7) % items.length] ?? {};
-      const message = { id, role: "user" as const, parts: [{ type: "text", text: `another text ${crypto.randomUUID()}` }] };
+      const item = items[(pass * 7) % items.length];
+      if (item === undefined) throw new Error("the session is empty");
+      const message = {
+        id: item.id,
+        role: "user" as const,
+        parts: [{ type: "text", text: `another text ${crypto.randomUUID()}` }],
+      };
       valueOf(await this.putMessage({ message, source: "server", rules: RULES }));
     }
     return { messages: times, bytes: 0 };

@@ -75,7 +75,8 @@ function summaryOf({ event, data }: EventFrame): StatusFrame["compacted"] {
 function failureOf({ event, data }: EventFrame): ErrorFrame | null {
   const state = event === "compaction" ? detail(data, "state") : undefined;
   if (state !== "failed" && state !== "rejected") return null;
-  return { type: "cf_agent_session_error", error: String(detail(detail(data, "error"), "detail") ?? state) };
+  const why = detail(detail(data, "error"), "detail");
+  return { type: "cf_agent_session_error", error: typeof why === "string" ? why : state };
 }
 
 const statusOf = (store: SessionStore, threshold: number): StatusFrame => ({
