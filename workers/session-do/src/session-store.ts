@@ -2,12 +2,11 @@
  * The session's database as its parts, and what several of them say together. One per awake object;
  * everything in memory is a copy that eviction may drop. Writes are synchronous.
  */
-import { standing } from "@sessionplane/engine/history/apply-overlays";
+import { historyTokens, overlaysOver } from "@sessionplane/engine/history/history-totals";
 import { migrate } from "@sessionplane/engine/storage/sqlite/migrate";
 import { MediaStore } from "@sessionplane/engine/storage/sqlite/media-store";
 import { MessageTree } from "@sessionplane/engine/storage/sqlite/message-tree";
 import { OverlayStore, type StoredOverlay } from "@sessionplane/engine/storage/sqlite/overlays";
-import { contains, within } from "@sessionplane/engine/tree/runs";
 import { SearchIndex } from "@sessionplane/engine/storage/sqlite/search-index";
 import { TextLog } from "@sessionplane/engine/storage/sqlite/text-log";
 import { Sequence } from "@sessionplane/engine/storage/sqlite/sequence";
@@ -118,24 +117,12 @@ export class SessionStore {
     }
   }
 
-  /** Tokens of the history to a leaf as a model sees it. Reads rows by key alone, whatever the length. */
   historyTokens(leafSeq: number): number {
-    if (leafSeq === 0) return 0;
-    const { tokens } = this.messages.totalsTo(leafSeq);
-    const overlays = this.overlays.all();
-    if (overlays.length === 0) return tokens;
-    return standing(overlays, this.messages.pathTo(leafSeq)).reduce(
-      (sum, one) => sum - one.tokens_before + one.tokens_after,
-      tokens,
-    );
+    return historyTokens(this.messages, this.overlays, leafSeq);
   }
 
-  /** Overlays whose range one of these messages is in. */
   overlaysOver(seqs: readonly number[]): StoredOverlay[] {
-    return this.overlays.all().filter(({ from_seq: from, to_seq: to }) => {
-      const range = within(this.messages.pathTo(to), from, to);
-      return seqs.some((seq) => contains(range, seq));
-    });
+    return overlaysOver(this.messages, this.overlays, seqs);
   }
 
   /** Whether the database may grow by this much and stay below the platform's limit. Its size is asked for now and then. */

@@ -2,7 +2,7 @@
  * One session's part of the database, as its stores and what several of them say together. One per session
  * and isolate: what is in memory is a copy of rows that nobody else writes. Every call is synchronous.
  */
-import { standing } from "../../history/apply-overlays.ts";
+import { historyTokens, overlaysOver } from "../../history/history-totals.ts";
 import type { Database } from "../../storage/sqlite/database.ts";
 import { MediaStore } from "../../storage/sqlite/media-store.ts";
 import { MessageTree } from "../../storage/sqlite/message-tree.ts";
@@ -11,7 +11,7 @@ import { EDITS, MEDIA, SEARCH, TREE } from "../../storage/sqlite/migrations.ts";
 import { OverlayStore, type StoredOverlay } from "../../storage/sqlite/overlays.ts";
 import { SearchIndex } from "../../storage/sqlite/search-index.ts";
 import { Sequence } from "../../storage/sqlite/sequence.ts";
-import { type Range, contains, within } from "../../tree/runs.ts";
+import { type Range, contains } from "../../tree/runs.ts";
 
 /** Append-only. */
 const MIGRATIONS: readonly Migration[] = [TREE, EDITS, MEDIA, SEARCH];
@@ -61,24 +61,12 @@ export class SessionTables {
     for (const table of TABLES) this.database.sql.exec(`DROP TABLE IF EXISTS [${table}]`);
   }
 
-  /** Tokens of the history to a leaf as a model sees it. Reads rows by key alone, whatever the length. */
   historyTokens(leafSeq: number): number {
-    if (leafSeq === 0) return 0;
-    const { tokens } = this.messages.totalsTo(leafSeq);
-    const overlays = this.overlays.all();
-    if (overlays.length === 0) return tokens;
-    return standing(overlays, this.messages.pathTo(leafSeq)).reduce(
-      (sum, one) => sum - one.tokens_before + one.tokens_after,
-      tokens,
-    );
+    return historyTokens(this.messages, this.overlays, leafSeq);
   }
 
-  /** Overlays whose range one of these messages is in. */
   overlaysOver(seqs: readonly number[]): StoredOverlay[] {
-    return this.overlays.all().filter(({ from_seq: from, to_seq: to }) => {
-      const range = within(this.messages.pathTo(to), from, to);
-      return seqs.some((seq) => contains(range, seq));
-    });
+    return overlaysOver(this.messages, this.overlays, seqs);
   }
 
   /** Bytes of media on a path, as they are kept, each as often as a message refers to it, by the message. */
