@@ -5,6 +5,7 @@ import { draftOf } from "@sessionplane/engine/messages/draft";
 import { estimateText } from "@sessionplane/engine/tokens/estimate";
 import { contains, within } from "@sessionplane/engine/tree/runs";
 import { OVERLAY_MESSAGE_TOKENS } from "../jobs/run.ts";
+import { checkRoom } from "../messages/write-checks.ts";
 import type { SessionStore } from "../session-store.ts";
 import { atLine } from "./stage.ts";
 import type { StagedLeftOut, StagedMessage, StagedOverlay, Staging } from "./staging.ts";
@@ -24,6 +25,8 @@ function append(store: SessionStore, staging: Staging, staged: StagedMessage, pa
   const json = staging.jsonOf(staged.id);
   const left = JSON.parse(staged.left_out) as StagedLeftOut;
   const draft = draftOf(messageSchema.parse(JSON.parse(json)), json, { ...left, media: [] });
+  const full = checkRoom(store, draft.bytes);
+  if (full !== null) throw new ImportRefused(atLine(staged.line, full));
   const at = staged.created_at ?? now;
   const { seq } = store.messages.append(draft, parent, at);
   if (left.refs.length > 0) store.media.refer(seq, left.refs, now);
