@@ -169,6 +169,21 @@ describe("export and import", () => {
     expect(await plane.catalog("SELECT id FROM sessions WHERE tenant_id = ?", fresh.id)).toEqual([]);
   });
 
+  test("refuse a policy that contradicts the tenant's, as making a session does", async () => {
+    const session = {
+      name: null,
+      user_id: null,
+      model: null,
+      source: null,
+      metadata: {},
+      tags: [],
+      compaction: { keep_recent_tokens: 900 },
+    };
+    const header = { kind: "session", format: "sessionplane/1", session, leaf_id: null, created_at: "2026-01-01T00:00:00.000Z" };
+    const refused = await importText(lines(header, line("a", null)));
+    expect([refused.status, refused.body.errors?.[0]?.pointer]).toEqual([422, "/compaction/keep_recent_tokens"]);
+  });
+
   test("under one key make one session", async () => {
     const body = lines(line("a", null));
     const [first, second] = [

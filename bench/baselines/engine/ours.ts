@@ -5,23 +5,14 @@
 import { newId } from "@sessionplane/shared/ids";
 import type { Result } from "@sessionplane/shared/result";
 import type { TenantRules } from "@sessionplane/shared/rpc/session-rpc";
+import { NO_SETTINGS } from "@sessionplane/shared/session";
 import { SessionDO } from "../../../workers/session-do/src/session-do.ts";
 import { drain } from "./drain.ts";
 import { messagesOf, oneMore } from "./messages.ts";
 import { type Done, type Kind, NOTHING, SEARCHED, type Work } from "./work.ts";
 
 const RULES: TenantRules = { client_roles: ["user"], reserved_metadata_keys: [], compaction: { automatic: false } };
-const SETTINGS = {
-  name: "a session",
-  external_id: null,
-  user_id: null,
-  model: null,
-  source: null,
-  metadata: {},
-  tags: [],
-  parent_session_id: null,
-  compaction: {},
-};
+const SETTINGS = { ...NO_SETTINGS, name: "a session" };
 /** More messages than a recent window of the benchmark has. */
 const WINDOW_MESSAGES = 1_000;
 

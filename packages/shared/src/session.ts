@@ -25,6 +25,19 @@ export const sessionSettingsSchema = z.strictObject({
 });
 export type SessionSettings = z.infer<typeof sessionSettingsSchema>;
 
+/** A session of which nothing was said. */
+export const NO_SETTINGS: SessionSettings = {
+  name: null,
+  external_id: null,
+  user_id: null,
+  model: null,
+  source: null,
+  metadata: {},
+  tags: [],
+  parent_session_id: null,
+  compaction: {},
+};
+
 export const createSessionSchema = z
   .strictObject({
     name: nameSchema.optional(),

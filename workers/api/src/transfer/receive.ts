@@ -11,6 +11,7 @@ import type { SessionLine, TransferLine } from "@sessionplane/shared/transfer";
 import type { ApiEnv } from "../env.ts";
 import { type TenantPrincipal, rulesOf } from "../http/principal.ts";
 import { callObject } from "../session-client.ts";
+import { policyContradiction } from "../session-policy.ts";
 
 export type ReadLine = { readonly line: number; readonly bytes: number; readonly entry: TransferLine };
 
@@ -77,12 +78,15 @@ export async function receive(
     batch.push({ line, entry });
     bytes += read.value.bytes;
   }
+  const settings = settingsFor(header);
+  const contradiction = policyContradiction(settings.compaction, tenant);
+  if (contradiction !== null) return give(contradiction);
   const staged = await send();
   if (!staged.ok) return give(staged.error);
   const finish = {
     tenant_id: tenantId,
     session_id: sessionId,
-    settings: settingsFor(header),
+    settings,
     created_at: header === null ? Date.now() : Date.parse(header.created_at),
     leaf_id: header?.leaf_id ?? null,
     rules: rulesOf(tenant),

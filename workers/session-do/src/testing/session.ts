@@ -7,24 +7,14 @@ import { type SessionId, type TenantId, newId } from "@sessionplane/shared/ids";
 import type { Message, Role } from "@sessionplane/shared/message";
 import type { Result } from "@sessionplane/shared/result";
 import type { AppendMessages, Appended, SessionRpc, TenantRules } from "@sessionplane/shared/rpc/session-rpc";
-import type { SessionSettings } from "@sessionplane/shared/session";
+import { NO_SETTINGS, type SessionSettings } from "@sessionplane/shared/session";
 import type { PricedUsage } from "@sessionplane/shared/usage-event";
 import type { FaultPoint } from "../fault-points.ts";
 import type { SessionDO } from "../session-do.ts";
 
 export const RULES: TenantRules = { client_roles: ["user"], reserved_metadata_keys: ["verified"], compaction: {} };
 
-export const SETTINGS: SessionSettings = {
-  name: "a session",
-  external_id: null,
-  user_id: null,
-  model: null,
-  source: null,
-  metadata: {},
-  tags: [],
-  parent_session_id: null,
-  compaction: {},
-};
+export const SETTINGS: SessionSettings = { ...NO_SETTINGS, name: "a session" };
 
 type Rpc = SessionRpc & { armFault(point: FaultPoint): Promise<void> };
 export type TestSession = {

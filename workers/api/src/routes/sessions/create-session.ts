@@ -1,7 +1,6 @@
 /** `POST /v1/sessions` and `PUT /v1/sessions/by-external-id/{x}`: the catalog's row, then the object. */
 import type { Context } from "hono";
 import * as z from "zod";
-import { compactionPolicySchema, layerPolicies } from "@sessionplane/shared/compaction-policy";
 import { externalIdSchema } from "@sessionplane/shared/fields";
 import type { SessionId } from "@sessionplane/shared/ids";
 import { type Problem, fieldProblem, problem } from "@sessionplane/shared/problem";
@@ -22,6 +21,7 @@ import { keepReply, resourceId } from "../../http/idempotency.ts";
 import { type TenantPrincipal, rulesOf } from "../../http/principal.ts";
 import { type App, json, jsonBody, reply, tenantRoute } from "../../http/routes.ts";
 import { callObject, callSession } from "../../session-client.ts";
+import { policyContradiction } from "../../session-policy.ts";
 
 const settingsOf = (input: CreateSession, tenant: TenantPrincipal): SessionSettings => ({
   name: input.name ?? null,
@@ -35,14 +35,6 @@ const settingsOf = (input: CreateSession, tenant: TenantPrincipal): SessionSetti
   compaction: input.compaction ?? {},
 });
 
-/** Why the tenant's and the session's policies together make no sense; null when they do. */
-function policyContradiction(settings: SessionSettings, tenant: TenantPrincipal): Problem | null {
-  const policy = compactionPolicySchema.safeParse(layerPolicies(tenant.settings.compaction, settings.compaction));
-  if (policy.success) return null;
-  const [issue] = policy.error.issues;
-  return fieldProblem("invalid", `/compaction/${issue?.path.join("/") ?? ""}`, issue?.message ?? "contradicts itself");
-}
-
 async function parentExists(c: Context<AppEnv>, tenant: TenantPrincipal, parentId: SessionId): Promise<boolean> {
   return (await findSessionToOpen(connect(c.env.CATALOG), tenant.tenantId, parentId)) !== null;
 }
@@ -50,7 +42,7 @@ async function parentExists(c: Context<AppEnv>, tenant: TenantPrincipal, parentI
 async function createSession(c: Context<AppEnv>, input: CreateSession): Promise<Result<Session, Problem>> {
   const tenant = tenantOf(c);
   const settings = settingsOf(input, tenant);
-  const contradiction = policyContradiction(settings, tenant);
+  const contradiction = policyContradiction(settings.compaction, tenant);
   if (contradiction !== null) return err(contradiction);
   if (input.parent_session_id !== undefined && !(await parentExists(c, tenant, input.parent_session_id))) {
     return err(fieldProblem("invalid", "/parent_session_id", "is not a session of this tenant"));
