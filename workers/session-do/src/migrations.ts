@@ -1,6 +1,6 @@
 /** Every table of a session's database: the engine's tree, and what the plane keeps beside it. Append-only. */
 import type { Migration } from "@sessionplane/engine/storage/sqlite/migrate";
-import { EDITS, MEDIA, SEARCH, TREE } from "@sessionplane/engine/storage/sqlite/migrations";
+import { CONTEXT, EDITS, MEDIA, SEARCH, TREE } from "@sessionplane/engine/storage/sqlite/migrations";
 
 const PLANE_TABLES: Migration = {
   id: "002_plane",
@@ -65,6 +65,21 @@ const EVENTS: Migration = {
   sql: "CREATE TABLE events (seq INTEGER PRIMARY KEY, type TEXT NOT NULL, data TEXT NOT NULL) STRICT;",
 };
 
+/** Context blocks as they are defined over HTTP, and the system prompt as models were given it. */
+const BLOCKS: Migration = {
+  id: "012_blocks",
+  sql: `
+    -- content: of blocks that have a text. settings: JSON. The tables of entries and of loaded skills are the engine's.
+    CREATE TABLE blocks (
+      label TEXT PRIMARY KEY, position INTEGER NOT NULL, kind TEXT NOT NULL, description TEXT, content TEXT NOT NULL,
+      tokens INTEGER NOT NULL, max_tokens INTEGER, settings TEXT NOT NULL, revision INTEGER NOT NULL,
+      created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+    -- expired: to be rendered anew when it is asked for next.
+    CREATE TABLE prompt (
+      only INTEGER PRIMARY KEY CHECK (only = 1), prompt TEXT NOT NULL, tokens INTEGER NOT NULL, frozen_at INTEGER NOT NULL,
+      expired INTEGER NOT NULL) STRICT;`,
+};
+
 export const MIGRATIONS: readonly Migration[] = [
   TREE,
   PLANE_TABLES,
@@ -76,4 +91,6 @@ export const MIGRATIONS: readonly Migration[] = [
   IMPORT,
   EVENTS,
   SEARCH,
+  CONTEXT,
+  BLOCKS,
 ];

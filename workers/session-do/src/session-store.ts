@@ -8,8 +8,12 @@ import { MediaStore } from "@sessionplane/engine/storage/sqlite/media-store";
 import { MessageTree } from "@sessionplane/engine/storage/sqlite/message-tree";
 import { OverlayStore, type StoredOverlay } from "@sessionplane/engine/storage/sqlite/overlays";
 import { SearchIndex } from "@sessionplane/engine/storage/sqlite/search-index";
+import { EntryStore } from "@sessionplane/engine/storage/sqlite/entry-store";
+import { SkillState } from "@sessionplane/engine/storage/sqlite/skill-state";
 import { TextLog } from "@sessionplane/engine/storage/sqlite/text-log";
 import { Sequence } from "@sessionplane/engine/storage/sqlite/sequence";
+import { BlockStore } from "./context/block-store.ts";
+import { PromptStore } from "./context/prompt-store.ts";
 import { EventLog } from "./events/event-log.ts";
 import type { FaultPoints } from "./fault-points.ts";
 import { IdempotencyKeys } from "./idempotency.ts";
@@ -46,6 +50,10 @@ export class SessionStore {
   readonly media: MediaStore;
   readonly search: SearchIndex;
   readonly textLog: TextLog;
+  readonly skills: SkillState;
+  readonly entries: EntryStore;
+  readonly blocks: BlockStore;
+  readonly prompt: PromptStore;
   readonly ledger: Ledger;
   readonly jobs: JobStore;
   readonly events: EventLog;
@@ -69,6 +77,10 @@ export class SessionStore {
     this.media = new MediaStore(sql);
     this.search = new SearchIndex(sql);
     this.textLog = new TextLog(sql);
+    this.skills = new SkillState(sql);
+    this.entries = new EntryStore(sql);
+    this.blocks = new BlockStore(sql);
+    this.prompt = new PromptStore(sql);
     this.ledger = new Ledger(sql, this.sequence);
     this.events = new EventLog(sql);
     this.jobs = new JobStore(sql, this.sequence, this.events);
@@ -109,6 +121,8 @@ export class SessionStore {
       this.overlays.forget();
       this.media.forget();
       this.search.forget();
+      this.skills.forget();
+      this.prompt.forget();
       this.ledger.forget();
       this.jobs.forget();
       this.trigger.forget();
@@ -118,7 +132,7 @@ export class SessionStore {
   }
 
   historyTokens(leafSeq: number): number {
-    return historyTokens(this.messages, this.overlays, leafSeq);
+    return historyTokens(this, leafSeq);
   }
 
   overlaysOver(seqs: readonly number[]): StoredOverlay[] {

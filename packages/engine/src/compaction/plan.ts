@@ -47,10 +47,12 @@ export type PlanOptions = {
   readonly force?: boolean;
   /** Messages since the last compaction of this path; undefined when there was none. */
   readonly messagesSinceLast?: number;
+  /** Tokens that are sent beside the history: of the system prompt. */
+  readonly beside?: number;
 };
 
-/** Strictly above: a history of exactly the threshold stays. */
-export const shouldCompact = (historyTokens: number, policy: CompactionPolicy): boolean => historyTokens > policy.threshold;
+/** Strictly above: a history and a prompt of exactly the threshold stay. */
+export const shouldCompact = (tokens: number, policy: CompactionPolicy): boolean => tokens > policy.threshold;
 
 /** Half-open, in items. */
 type Stretch = { readonly start: number; readonly end: number };
@@ -141,7 +143,7 @@ function describe(items: readonly PlanItem[]): CompactionPlan {
  */
 export function planCompaction(items: readonly PlanItem[], policy: CompactionPolicy, options: PlanOptions = {}): CompactionPlan {
   if (!options.force) {
-    if (!shouldCompact(sumTokens(items), policy)) return skip("below_threshold");
+    if (!shouldCompact(sumTokens(items) + (options.beside ?? 0), policy)) return skip("below_threshold");
     if (options.messagesSinceLast !== undefined && options.messagesSinceLast < policy.cooldown_messages) return skip("cooldown");
   }
   const middle: Stretch = { start: headEnd(items, policy), end: tailStart(items, policy) };

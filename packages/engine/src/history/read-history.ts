@@ -8,9 +8,11 @@ import type { HistoryItem, HistoryOrder, HistoryView } from "@sessionplane/share
 import type { MessageRead } from "../storage/sqlite/message-rows.ts";
 import type { MessageTree } from "../storage/sqlite/message-tree.ts";
 import type { StoredOverlay } from "../storage/sqlite/overlays.ts";
+import type { Masks } from "../storage/sqlite/skill-state.ts";
 import { utf8Bytes } from "../messages/split-text.ts";
 import { type Range, within } from "../tree/runs.ts";
 import { type Segment, segments, standing } from "./apply-overlays.ts";
+import { maskedRead } from "./masked-read.ts";
 import { overlayMessage } from "./overlay-message.ts";
 
 /** An overlay as it is read: a message that nobody wrote. */
@@ -22,21 +24,23 @@ type OverlayRead = {
 };
 export type Read = MessageRead | OverlayRead;
 
-/** A path as segments, in the order of the read. */
+/** A path as segments, in the order of the read, and the documents that are hidden in its messages. */
 export type HistoryPlan = {
   readonly path: readonly Range[];
   readonly segments: readonly Segment<StoredOverlay>[];
   readonly order: HistoryOrder;
+  readonly masks: Masks;
 };
 
-export function planHistory(
-  path: readonly Range[],
-  overlays: readonly StoredOverlay[],
-  view: HistoryView,
-  order: HistoryOrder,
-): HistoryPlan {
-  const inOrder = segments(path, view === "raw" ? [] : standing(overlays, path));
-  return { path, segments: order === "asc" ? inOrder : inOrder.reverse(), order };
+/** What a history has in place of what was written. The raw view has nothing of it. */
+type Views = { readonly overlays: readonly StoredOverlay[]; readonly masks: Masks };
+
+const NO_VIEWS: Views = { overlays: [], masks: new Map() };
+
+export function planHistory(path: readonly Range[], views: Views, view: HistoryView, order: HistoryOrder): HistoryPlan {
+  const { overlays, masks } = view === "raw" ? NO_VIEWS : views;
+  const inOrder = segments(path, standing(overlays, path));
+  return { path, segments: order === "asc" ? inOrder : inOrder.reverse(), order, masks };
 }
 
 function readOverlay(overlay: StoredOverlay): OverlayRead {
@@ -69,13 +73,20 @@ function past(segment: Segment<StoredOverlay>, { path, order }: HistoryPlan, aft
   return rest.length > 0 ? { kind: "messages", path: rest } : null;
 }
 
+function* withMasks(reads: Iterable<MessageRead>, masks: Masks): Generator<MessageRead, void, undefined> {
+  for (const read of reads) yield maskedRead(read, masks);
+}
+
 /** The history from where the last read ended (`after`, undefined: from its beginning), lazily. */
 export function* readHistory(messages: MessageTree, plan: HistoryPlan, after?: number): Generator<Read, void, undefined> {
   for (const segment of plan.segments) {
     const rest = after === undefined ? segment : past(segment, plan, after);
     if (rest === null) continue;
     if (rest.kind === "overlay") yield readOverlay(rest.overlay);
-    else yield* messages.scan(rest.path, plan.order);
+    else {
+      const reads = messages.scan(rest.path, plan.order);
+      yield* plan.masks.size === 0 ? reads : withMasks(reads, plan.masks);
+    }
   }
 }
 

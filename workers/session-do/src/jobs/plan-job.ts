@@ -8,6 +8,8 @@ import type { SessionStore } from "../session-store.ts";
 import type { JobRow } from "./job-store.ts";
 
 function* itemsOf(store: SessionStore, path: readonly Range[]): Generator<PlanItem> {
+  const masks = store.skills.masks();
+  const hiddenIn = (seq: number): number => (masks.has(seq) ? store.skills.savingIn(seq).tokens : 0);
   for (const segment of segments(path, standing(store.overlays.all(), path))) {
     if (segment.kind === "overlay") {
       const { id, from_id, to_id, from_seq, to_seq, messages, tokens_after } = segment.overlay;
@@ -25,7 +27,7 @@ function* itemsOf(store: SessionStore, path: readonly Range[]): Generator<PlanIt
     }
     for (const row of store.messages.scanMeta(segment.path)) {
       const callIds = row.call_ids === null ? [] : (JSON.parse(row.call_ids) as string[]);
-      yield { kind: "message", id: row.id, seq: row.seq, tokens: row.tokens, callIds };
+      yield { kind: "message", id: row.id, seq: row.seq, tokens: row.tokens - hiddenIn(row.seq), callIds };
     }
   }
 }
@@ -46,7 +48,11 @@ export function planFor(
   const path = store.messages.pathTo(leafSeq);
   const items = [...itemsOf(store, path)];
   const since = messagesSinceLast(store, items, path);
-  const plan = planCompaction(items, policy, { force, ...(since === undefined ? {} : { messagesSinceLast: since }) });
+  const plan = planCompaction(items, policy, {
+    force,
+    beside: store.prompt.tokens(),
+    ...(since === undefined ? {} : { messagesSinceLast: since }),
+  });
   return { plan, items: items.length };
 }
 

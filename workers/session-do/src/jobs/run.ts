@@ -9,6 +9,7 @@ import type { SeqPage } from "@sessionplane/shared/rpc/session-rpc";
 import type { PricedUsage } from "@sessionplane/shared/usage-event";
 import { messageSchema } from "@sessionplane/shared/message";
 import { estimateText } from "@sessionplane/engine/tokens/estimate";
+import { maskedRead } from "@sessionplane/engine/history/masked-read";
 import { segments, standing } from "@sessionplane/engine/history/apply-overlays";
 import { contains, within } from "@sessionplane/engine/tree/runs";
 import type { SessionStore } from "../session-store.ts";
@@ -71,7 +72,8 @@ function* rangeItems(
         yield { seq: toSeq, bytes: summary.length, item: { kind: "overlay", overlay_id: id, summary, tokens } };
       continue;
     }
-    for (const row of store.messages.scan(within(segment.path, afterSeq + 1, job.to_seq), "asc")) {
+    for (const stored of store.messages.scan(within(segment.path, afterSeq + 1, job.to_seq), "asc")) {
+      const row = maskedRead(stored, store.skills.masks());
       const message = messageSchema.parse(JSON.parse(row.json));
       yield {
         seq: row.seq,
@@ -147,6 +149,8 @@ function applySummary(store: SessionStore, job: JobRow, commit: JobCommit, now: 
     tokens_after: tokensAfter,
   });
   store.faults.hit("commit:summarised");
+  // A provider's cache of the prefix ends here anyway: what was written to the blocks may show now.
+  store.prompt.expire();
   // What the calls before it had been like says nothing of a history that is another now.
   if (store.row.failures > 0 || store.row.calibration !== 1) store.save({ failures: 0, calibration: 1 });
   const retention = commit.retention === null ? null : JSON.stringify(commit.retention);

@@ -28,7 +28,7 @@ export class Trigger {
 
   /** Cheap: asked on every append. `historyTokens`: of the active leaf, with what is being appended. */
   isDue(store: SessionStore, historyTokens: number, policy: CompactionPolicy): boolean {
-    if (!policy.automatic || !shouldCompact(historyTokens, policy)) return false;
+    if (!policy.automatic || !shouldCompact(historyTokens + store.prompt.tokens(), policy)) return false;
     if (store.row.failures >= MAX_FAILURES_IN_A_ROW || store.jobs.open() !== null) return false;
     return this.#vain === null || store.messages.count() >= this.#vain.untilCount || this.#vain.policy !== JSON.stringify(policy);
   }

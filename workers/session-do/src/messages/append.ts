@@ -6,6 +6,7 @@ import { type Problem, fieldProblem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { AppendMessages, Appended, Written } from "@sessionplane/shared/rpc/session-rpc";
 import { admitFromClient } from "@sessionplane/engine/messages/client-source";
+import { skillCallsOf } from "@sessionplane/engine/context/skill-calls";
 import type { MessageDraft } from "@sessionplane/engine/messages/draft";
 import { type Uploads, bytesStored, checkUploads, draftFor, keepMedia } from "@sessionplane/engine/messages/intake";
 import type { SessionStore } from "../session-store.ts";
@@ -93,6 +94,7 @@ function writeAll(store: SessionStore, { drafts, parent, uploads }: Accepted, no
     const { seq, inserted } = store.messages.append(draft, below, now);
     below = seq;
     if (inserted) store.search.put(seq, draft.message);
+    if (inserted && draft.callIds !== null) store.skills.note(seq, draft.message, now);
     if (inserted && draft.left.refs.length > 0) keepMedia(store.media, seq, draft, uploads, now);
     const { id } = draft.message;
     return { id, inserted, message: inserted ? draft.message : show(id) };
@@ -113,6 +115,7 @@ function isPlain(store: SessionStore, { drafts, parent, policy }: Accepted): boo
   const [draft] = drafts;
   if (draft === undefined || drafts.length > 1 || !store.messages.isPlain(draft, parent)) return false;
   if (store.search.covers(store.sequence.head + 1)) return false;
+  if (draft.callIds !== null && skillCallsOf(draft.message).length > 0) return false;
   return !store.trigger.isDue(store, store.historyTokens(parent) + draft.tokens, policy);
 }
 

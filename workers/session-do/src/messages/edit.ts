@@ -48,6 +48,7 @@ function replace(store: SessionStore, { seq, draft }: Change, { uploads, now }: 
   if (refused !== null) return refused;
   store.messages.replace(seq, draft, now);
   store.search.put(seq, draft.message);
+  store.skills.note(seq, draft.message, now);
   store.faults.hit("edit:replaced");
   keepMedia(store.media, seq, draft, uploads, now);
   for (const overlay of store.overlaysOver([seq])) store.overlays.markStale(overlay.id, draft.tokens - (before?.tokens ?? 0));

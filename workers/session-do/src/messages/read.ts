@@ -45,7 +45,7 @@ export function leafOf(
 }
 
 const planOf = (store: SessionStore, leaf: number, { view, order }: StreamQuery): HistoryPlan =>
-  planHistory(store.messages.pathTo(leaf), store.overlays.all(), view, order);
+  planHistory(store.messages.pathTo(leaf), { overlays: store.overlays.all(), masks: store.skills.masks() }, view, order);
 
 /** With attachments in place a message weighs what they weigh too. */
 function* weighed(store: SessionStore, reads: Iterable<Read>): Generator<Read> {

@@ -36,6 +36,7 @@ function removed(store: SessionStore, input: DeleteMessages, now: number): Resul
   for (const overlay of store.overlaysOver(seqs)) store.overlays.delete(overlay.id);
   store.messages.remove(seqs, now);
   store.search.delete(seqs);
+  store.skills.drop(seqs);
   store.faults.hit("remove:removed");
   for (const seq of seqs) store.media.refer(seq, [], now);
   const gone = results.flatMap(({ id, deleted }) => (deleted ? [id] : []));
@@ -75,6 +76,8 @@ export function clearMessages(
     store.media.clear(now);
     store.events.note(store.messages.changedSeq(), "clear", {});
     store.search.clear();
+    store.skills.clear();
+    store.prompt.expire();
     store.trigger.forget();
     return ok({ reply: afterWrite(store), receipt: "{}" });
   };

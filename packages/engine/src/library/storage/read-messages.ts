@@ -45,7 +45,7 @@ export function readOne(tables: SessionTables, seq: number | null): SessionMessa
 }
 
 const planFor = (tables: SessionTables, leaf: number, order: HistoryPlan["order"]): HistoryPlan =>
-  planHistory(tables.messages.pathTo(leaf), tables.overlays.all(), "history", order);
+  planHistory(tables.messages.pathTo(leaf), { overlays: tables.overlays.all(), masks: tables.skills.masks() }, "history", order);
 
 /** The path in windows. Writes may come between two of them: each is planned anew, from where the last one ended. */
 export function* readWindows(tables: SessionTables, { leafId, newestFirst, signal }: HistoryOptions): Generator<Weighed[]> {

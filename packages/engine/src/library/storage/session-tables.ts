@@ -7,19 +7,21 @@ import type { Database } from "../../storage/sqlite/database.ts";
 import { MediaStore } from "../../storage/sqlite/media-store.ts";
 import { MessageTree } from "../../storage/sqlite/message-tree.ts";
 import { type Migration, migrate } from "../../storage/sqlite/migrate.ts";
-import { EDITS, MEDIA, SEARCH, TREE } from "../../storage/sqlite/migrations.ts";
+import { CONTEXT, EDITS, MEDIA, SEARCH, TREE } from "../../storage/sqlite/migrations.ts";
 import { OverlayStore, type StoredOverlay } from "../../storage/sqlite/overlays.ts";
 import { SearchIndex } from "../../storage/sqlite/search-index.ts";
+import { SkillState } from "../../storage/sqlite/skill-state.ts";
 import { Sequence } from "../../storage/sqlite/sequence.ts";
 import { type Range, contains } from "../../tree/runs.ts";
 
 /** Append-only. */
-const MIGRATIONS: readonly Migration[] = [TREE, EDITS, MEDIA, SEARCH];
+const MIGRATIONS: readonly Migration[] = [TREE, EDITS, MEDIA, SEARCH, CONTEXT];
 
 /** Every table that they make, and the one that the first search does, for when a session goes. */
 const TABLES = [
   ...["messages", "continuations", "runs", "overlays", "tree", "edits"],
   ...["media", "media_refs", "media_trash", "search_state", "search_index", "_migrations"],
+  ...["entries", "entry_index", "skills_loaded", "skill_outputs"],
 ] as const;
 
 const HEAD = `SELECT max(coalesce((SELECT max(seq) FROM [messages]), 0), coalesce((SELECT max(seq) FROM [overlays]), 0),
@@ -32,6 +34,7 @@ export class SessionTables {
   readonly overlays: OverlayStore;
   readonly media: MediaStore;
   readonly search: SearchIndex;
+  readonly skills: SkillState;
 
   /** Makes the tables, or brings them to the present version. `database`: with the session's names. */
   constructor(database: Database) {
@@ -43,6 +46,7 @@ export class SessionTables {
     this.overlays = new OverlayStore(sql);
     this.media = new MediaStore(sql);
     this.search = new SearchIndex(sql);
+    this.skills = new SkillState(sql);
   }
 
   /** All of it or nothing. `work` is synchronous. */
@@ -52,7 +56,7 @@ export class SessionTables {
       return this.database.transactionSync(work);
     } catch (error) {
       this.sequence.rollBackTo(head);
-      for (const store of [this.messages, this.overlays, this.media, this.search]) store.forget();
+      for (const store of [this.messages, this.overlays, this.media, this.search, this.skills]) store.forget();
       throw error;
     }
   }
@@ -62,7 +66,7 @@ export class SessionTables {
   }
 
   historyTokens(leafSeq: number): number {
-    return historyTokens(this.messages, this.overlays, leafSeq);
+    return historyTokens(this, leafSeq);
   }
 
   overlaysOver(seqs: readonly number[]): StoredOverlay[] {

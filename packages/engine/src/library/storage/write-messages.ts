@@ -1,6 +1,7 @@
 /** Writing the messages of a session: what may refuse a write comes first, then every row in one turn. */
 import type { Message } from "@sessionplane/shared/message";
 import { admitFromClient } from "../../messages/client-source.ts";
+import { skillCallsOf } from "../../context/skill-calls.ts";
 import { NO_UPLOADS, hasRefs, keepMedia } from "../../messages/intake.ts";
 import type { Appended, ImportOptions, Writer } from "../conversation.ts";
 import { SessionError } from "../session-error.ts";
@@ -38,6 +39,7 @@ function insert(tables: SessionTables, { draft }: Drafted, parent: number, now: 
   const { seq } = tables.messages.append(draft, parent, now);
   if (draft.left.refs.length > 0) keepMedia(tables.media, seq, draft, NO_UPLOADS, now);
   tables.search.put(seq, draft.message);
+  if (draft.callIds !== null) tables.skills.note(seq, draft.message, now);
 }
 
 function already(tables: SessionTables | null, id: string): Appended | null {
@@ -46,6 +48,12 @@ function already(tables: SessionTables | null, id: string): Appended | null {
   const parentId = tables.messages.parentOf(tables.messages.seqOf(id) ?? 0)?.id ?? null;
   return { inserted: false, message: toSessionMessage(message), parentId };
 }
+
+/** One statement, nothing beside it: no transaction is needed. */
+const isPlain = (tables: SessionTables, { draft }: Drafted, parent: number): boolean =>
+  tables.messages.isPlain(draft, parent) &&
+  !tables.search.covers(tables.sequence.head + 1) &&
+  (draft.callIds === null || skillCallsOf(draft.message).length === 0);
 
 export function appendMessage(
   sessions: ObjectSessions,
@@ -62,7 +70,7 @@ export function appendMessage(
   const drafted = draftMessage(message);
   const tables = found ?? sessions.create(sessionId);
   const write = () => insert(tables, drafted, parent, Date.now());
-  if (tables.messages.isPlain(drafted.draft, parent) && !tables.search.covers(tables.sequence.head + 1)) write();
+  if (isPlain(tables, drafted, parent)) write();
   else tables.atomically(write);
   return { inserted: true, message: given(drafted.json), parentId: tables.messages.idOf(parent) };
 }
@@ -84,6 +92,7 @@ export function updateMessage(
     tables.messages.replace(seq, draft, now);
     keepMedia(tables.media, seq, draft, NO_UPLOADS, now);
     tables.search.put(seq, draft.message);
+    tables.skills.note(seq, draft.message, now);
     for (const overlay of tables.overlaysOver([seq])) tables.overlays.markStale(overlay.id, tokens);
   });
   return { message: given(json), changed: true };
@@ -99,6 +108,7 @@ export function deleteMessages(tables: SessionTables, ids: readonly string[]): s
     for (const overlay of tables.overlaysOver(seqs)) tables.overlays.delete(overlay.id);
     tables.messages.remove(seqs, now);
     tables.search.delete(seqs);
+    tables.skills.drop(seqs);
     for (const seq of seqs) tables.media.refer(seq, [], now);
   });
   return [...found].flatMap(([id, seq]) => (seq === null ? [] : [id]));
@@ -111,6 +121,7 @@ export function clearMessages(tables: SessionTables): void {
     tables.messages.clear(now);
     tables.media.clear(now);
     tables.search.clear();
+    tables.skills.clear();
   });
 }
 

@@ -62,3 +62,21 @@ export const SEARCH: Migration = {
       CREATE TABLE [search_state] (
         only INTEGER PRIMARY KEY CHECK (only = 1), next_seq INTEGER NOT NULL, words INTEGER NOT NULL) STRICT;`,
 };
+
+export const CONTEXT: Migration = {
+  id: "011_context",
+  sql: `
+      -- What context blocks keep by key; entry: the number of its words in entry_index, which the first one makes.
+      CREATE TABLE [entries] (
+        entry INTEGER PRIMARY KEY AUTOINCREMENT, label TEXT NOT NULL, key TEXT NOT NULL, content TEXT NOT NULL, description TEXT,
+        tokens INTEGER NOT NULL, revision INTEGER NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL,
+        UNIQUE (label, key)) STRICT;
+      -- loaded: 0 once it was unloaded. restored: known from messages alone, not from a call of the tool.
+      CREATE TABLE [skills_loaded] (
+        label TEXT NOT NULL, key TEXT NOT NULL, loaded INTEGER NOT NULL, restored INTEGER NOT NULL, version INTEGER, sha256 TEXT,
+        tokens INTEGER NOT NULL, loaded_at INTEGER NOT NULL, PRIMARY KEY (label, key)) STRICT, WITHOUT ROWID;
+      -- Outputs of load_context in messages. tokens, bytes: what hiding them takes out of a history.
+      CREATE TABLE [skill_outputs] (
+        seq INTEGER NOT NULL, call_id TEXT NOT NULL, label TEXT NOT NULL, key TEXT NOT NULL, hidden INTEGER NOT NULL,
+        tokens INTEGER NOT NULL, bytes INTEGER NOT NULL, PRIMARY KEY (seq, call_id)) STRICT, WITHOUT ROWID;`,
+};

@@ -1,41 +1,52 @@
 /**
- * The FTS5 table `search_index`: the words of texts by a number of the caller's, and nothing of the texts
- * themselves. So a text is never stored twice, and a change of one looks at no other.
+ * An FTS5 table: the words of texts by a number of the caller's, and nothing of the texts themselves. So a text
+ * is never stored twice, and a change of one looks at no other.
  */
 import { indexedText } from "../../search/message-text.ts";
 import type { Sql } from "./database.ts";
 
-/** `ascii` leaves every character of other scripts in its word: what a word is, `search/words.ts` has decided. */
-const CREATE = `CREATE VIRTUAL TABLE IF NOT EXISTS [search_index]
-  USING fts5(stems, spellings, tokenize = 'ascii', content = '', contentless_delete = 1)`;
-const INSERT = "INSERT OR REPLACE INTO [search_index] (rowid, stems, spellings) VALUES (?, ?, ?)";
-const DELETE = "DELETE FROM [search_index] WHERE rowid = ?";
-
 /** A word in its place counts for more than that `begin*` begins one. Higher is better. */
-export const SCORE = "-bm25([search_index], 1.0, 0.5)";
+const scoreIn = (table: string): string => `-bm25(${table}, 1.0, 0.5)`;
+
+const SEARCH_INDEX = "[search_index]";
+/** Of the index over messages. */
+export const SCORE = scoreIn(SEARCH_INDEX);
 
 export class WordIndex {
   readonly #sql: Sql;
+  readonly #table: string;
 
-  constructor(sql: Sql) {
+  /** `table`: its name in brackets. */
+  constructor(sql: Sql, table = SEARCH_INDEX) {
     this.#sql = sql;
+    this.#table = table;
   }
 
+  /** What a hit is worth: an expression for queries of the table. */
+  get score(): string {
+    return scoreIn(this.#table);
+  }
+
+  /** `ascii` leaves every character of other scripts in its word: what a word is, `search/words.ts` has decided. */
   create(): void {
-    this.#sql.exec(CREATE);
+    this.#sql.exec(
+      `CREATE VIRTUAL TABLE IF NOT EXISTS ${this.#table}
+       USING fts5(stems, spellings, tokenize = 'ascii', content = '', contentless_delete = 1)`,
+    );
   }
 
   put(rowid: number, text: string): void {
     const { stems, spellings } = indexedText(text);
     if (stems === "") this.delete(rowid);
-    else this.#sql.exec(INSERT, rowid, stems, spellings);
+    else
+      this.#sql.exec(`INSERT OR REPLACE INTO ${this.#table} (rowid, stems, spellings) VALUES (?, ?, ?)`, rowid, stems, spellings);
   }
 
   delete(rowid: number): void {
-    this.#sql.exec(DELETE, rowid);
+    this.#sql.exec(`DELETE FROM ${this.#table} WHERE rowid = ?`, rowid);
   }
 
   clear(): void {
-    this.#sql.exec("INSERT INTO [search_index] ([search_index]) VALUES ('delete-all')");
+    this.#sql.exec(`INSERT INTO ${this.#table} (${this.#table}) VALUES ('delete-all')`);
   }
 }
