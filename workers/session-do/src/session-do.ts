@@ -10,6 +10,7 @@ import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { JobRefusal } from "@sessionplane/shared/rpc/job-rpc";
 import type { SessionRpc } from "@sessionplane/shared/rpc/session-rpc";
 import { toOverlay } from "@sessionplane/engine/storage/sqlite/overlays";
+import { SessionContext } from "./context/session-context.ts";
 import type { SessionEnv } from "./env.ts";
 import { closeBack } from "./events/sockets.ts";
 import type { FaultPoint } from "./fault-points.ts";
@@ -43,6 +44,7 @@ const shown = (done: Result<{ readonly store: SessionStore; readonly value: JobR
 export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
   readonly #turns = new Turns(this.ctx, this.env);
   readonly #import = new Import(this.ctx.storage, this.#turns.bucket);
+  readonly #context = new SessionContext(this.#turns, this.env.CONTENT);
 
   override async alarm(): Promise<void> {
     await this.#turns.drain();
@@ -168,6 +170,66 @@ export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
 
   async showHits(found: Parameters1<"showHits">) {
     return this.#turns.read((store) => showHits(store, found));
+  }
+
+  async listBlocks() {
+    return this.#context.listBlocks();
+  }
+
+  async getBlock(query: Parameters1<"getBlock">) {
+    return this.#context.getBlock(query);
+  }
+
+  async putBlock(input: Parameters1<"putBlock">) {
+    return this.#context.putBlock(input);
+  }
+
+  async patchBlock(input: Parameters1<"patchBlock">) {
+    return this.#context.patchBlock(input);
+  }
+
+  async appendToBlock(input: Parameters1<"appendToBlock">) {
+    return this.#context.appendToBlock(input);
+  }
+
+  async deleteBlock(input: Parameters1<"deleteBlock">) {
+    return this.#context.deleteBlock(input);
+  }
+
+  async listEntries(query: Parameters1<"listEntries">) {
+    return this.#context.listEntries(query);
+  }
+
+  async getEntry(query: Parameters1<"getEntry">) {
+    return this.#context.getEntry(query);
+  }
+
+  async putEntry(input: Parameters1<"putEntry">) {
+    return this.#context.putEntry(input);
+  }
+
+  async deleteEntry(input: Parameters1<"deleteEntry">) {
+    return this.#context.deleteEntry(input);
+  }
+
+  async readPrompt() {
+    return this.#context.readPrompt();
+  }
+
+  async refreshPrompt() {
+    return this.#context.refreshPrompt();
+  }
+
+  async listTools() {
+    return this.#context.listTools();
+  }
+
+  async runTool(input: Parameters1<"runTool">) {
+    return this.#context.runTool(input);
+  }
+
+  async listLoadedSkills() {
+    return this.#context.listLoadedSkills();
   }
 
   async recordUsage(input: Parameters1<"recordUsage">) {

@@ -18,11 +18,14 @@ export type Recall = {
   readonly after?: string | undefined;
 };
 
+/** Of a block that was written. */
+export type Usage = Pick<ContextBlock, "tokens" | "maxTokens">;
+
 /** What tools do, done by whoever keeps the session's context. */
 export interface ToolTarget {
   blocks(): Awaitable<readonly ContextBlock[]>;
-  /** Writes a block without keys; the block as it is then. */
-  write(label: string, content: string, action: "replace" | "append"): Awaitable<Outcome<ContextBlock>>;
+  /** Writes a block without keys; what it holds then. */
+  write(label: string, content: string, action: "replace" | "append"): Awaitable<Outcome<Usage>>;
   writeEntry(label: string, key: string, content: string, description: string | undefined): Awaitable<Outcome<null>>;
   /** Null: there is no document with this key. */
   load(label: string, key: string): Awaitable<Outcome<string | null>>;
@@ -61,7 +64,7 @@ async function find(target: ToolTarget, label: string, kind: Kind): Promise<Outc
   return { ok: false, because: `"${label}" is not a ${WORDS[kind]} block. These are: ${quoted(labels)}` };
 }
 
-const usage = ({ tokens, maxTokens }: ContextBlock): string =>
+const usage = ({ tokens, maxTokens }: Usage): string =>
   maxTokens === undefined ? `${tokens} tokens` : `${percentUsed(tokens, maxTokens)}% (${tokens}/${maxTokens} tokens)`;
 
 async function setContext(target: ToolTarget, args: z.infer<typeof setContextArguments>): Promise<ToolAnswer> {

@@ -13,6 +13,7 @@ import type { FoundInSession, SearchHit, SearchPage, SessionSearch } from "../se
 import type { PatchSession, Session, SessionSettings, SessionUsage } from "../session.ts";
 import type { MessageLine, OverlayLine } from "../transfer.ts";
 import type { PricedUsage, RecordedUsage, UsageEvent } from "../usage-event.ts";
+import type { ContextRpc } from "./context-rpc.ts";
 import type { ClaimedJob, JobCommit, JobFailure, JobItem, JobRefusal } from "./job-rpc.ts";
 
 /** A request's `Idempotency-Key`, hashed with method and path, and the hash of its body. */
@@ -186,7 +187,7 @@ export type FinishImport = OpenSession & {
 
 export type Imported = { readonly session: Session; readonly messages: number; readonly overlays: number };
 
-export interface SessionRpc {
+export interface SessionRpc extends ContextRpc {
   /** Creates the session in its object. Idempotent: a second call changes nothing. */
   open(input: OpenSession): Promise<Result<Session, Problem>>;
   describe(rules: TenantRules): Promise<Result<Session, Problem>>;
