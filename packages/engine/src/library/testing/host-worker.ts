@@ -17,6 +17,7 @@ declare global {
     /** The bindings of the worker that runs the library's tests: `vitest.workerd.ts`. */
     interface Env {
       HOST: DurableObjectNamespace<TestHost>;
+      CONTENT: R2Bucket;
     }
   }
 }
