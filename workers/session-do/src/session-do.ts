@@ -9,13 +9,12 @@ import { NOT_FOUND, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { JobRefusal } from "@sessionplane/shared/rpc/job-rpc";
 import type { SessionRpc } from "@sessionplane/shared/rpc/session-rpc";
-import { toOverlay } from "@sessionplane/engine/storage/sqlite/overlays";
 import { SessionContext } from "./context/session-context.ts";
 import type { SessionEnv } from "./env.ts";
 import { closeBack } from "./events/sockets.ts";
 import type { FaultPoint } from "./fault-points.ts";
 import type { JobRow } from "./jobs/job-store.ts";
-import { cancelJob, getJob, requestCompaction, showJob } from "./jobs/requests.ts";
+import { cancelJob, getJob, listOverlays, requestCompaction, showJob } from "./jobs/requests.ts";
 import * as run from "./jobs/run.ts";
 import { append } from "./messages/append.ts";
 import { chooseLeaf, listBranches, listLeaves } from "./messages/branches.ts";
@@ -28,8 +27,8 @@ import type { SessionStore } from "./session-store.ts";
 import { describe, endSession, newRow, patchSession } from "./settings.ts";
 import { exportSession } from "./transfer/export.ts";
 import { Import } from "./transfer/import.ts";
-import { recordUsage } from "./usage/record.ts";
-import { toSessionUsage, toUsageEvent } from "./usage/ledger.ts";
+import { listUsageEvents, recordUsage } from "./usage/record.ts";
+import { toSessionUsage } from "./usage/ledger.ts";
 import { seqPage } from "./seq-page.ts";
 import { NO_JOB, Turns } from "./turns.ts";
 
@@ -240,21 +239,16 @@ export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
     return this.#turns.read((store) => ok({ usage: toSessionUsage(store.ledger.totals()), as_of: new Date().toISOString() }));
   }
 
-  async listUsageEvents({ limit, before_seq: before }: Parameters1<"listUsageEvents">) {
-    return this.#turns.read((store) =>
-      ok(seqPage(store.ledger.list(limit, before), limit, (row) => toUsageEvent(store.row.session_id, row))),
-    );
+  async listUsageEvents(query: Parameters1<"listUsageEvents">) {
+    return this.#turns.read((store) => ok(listUsageEvents(store, query)));
   }
 
   async requestCompaction(input: Parameters1<"requestCompaction">) {
     return this.#turns.write((store, now) => requestCompaction(store, input, now));
   }
 
-  async listOverlays({ limit, before_seq: before = Number.MAX_SAFE_INTEGER }: Parameters1<"listOverlays">) {
-    return this.#turns.read((store) => {
-      const newestFirst = store.overlays.all().filter((overlay) => overlay.seq < before);
-      return ok(seqPage(newestFirst.toReversed(), limit, toOverlay));
-    });
+  async listOverlays(query: Parameters1<"listOverlays">) {
+    return this.#turns.read((store) => ok(listOverlays(store, query)));
   }
 
   async listJobs({ limit, before_seq: before }: Parameters1<"listJobs">) {

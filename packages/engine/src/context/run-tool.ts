@@ -135,6 +135,10 @@ async function withArguments<S extends z.ZodType>(
   return args.success ? run(args.data) : refused(`the arguments do not fit: ${issueText(args.error)}`);
 }
 
+/** `session_search` alone, for whoever can search other sessions. */
+export const searchSessions = (sent: unknown, search: ToolTarget["searchSessions"]): Promise<ToolAnswer> =>
+  withArguments(queryArguments, sent, async ({ query }) => said((await search(query)) ?? NOTHING_FOUND));
+
 /** Rejects only when the session's storage does. */
 export function runTool(target: ToolTarget, name: ToolName, sent: unknown): Promise<ToolAnswer> {
   switch (name) {
@@ -147,9 +151,7 @@ export function runTool(target: ToolTarget, name: ToolName, sent: unknown): Prom
     case "search_context":
       return withArguments(searchArguments, sent, (args) => searchContext(target, args));
     case "session_search":
-      return withArguments(queryArguments, sent, async ({ query }) =>
-        said((await target.searchSessions(query)) ?? NOTHING_FOUND),
-      );
+      return searchSessions(sent, (query) => target.searchSessions(query));
     case "recall":
       return withArguments(recallArguments, sent, (args) => recall(target, args));
   }

@@ -86,6 +86,7 @@ export const sessions = sqliteTable(
     uniqueIndex("sessions_external_id").on(t.tenantId, t.externalId),
     index("sessions_created_at").on(t.tenantId, t.createdAt, t.id),
     index("sessions_updated_at").on(t.tenantId, t.updatedAt, t.id),
+    index("sessions_user").on(t.tenantId, t.userId, t.updatedAt),
     index("sessions_swept_at").on(t.sweptAt),
   ],
 );

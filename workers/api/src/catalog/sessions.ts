@@ -2,7 +2,7 @@
  * The `sessions` table: what the session objects say of themselves, for lists and filters. `api` writes a
  * new session's row first, since it holds the unique external id; the projection alone updates it.
  */
-import { type SQL, and, eq, inArray, max, sql } from "drizzle-orm";
+import { type SQL, and, desc, eq, inArray, max, sql } from "drizzle-orm";
 import { type CompactionPolicyPatch, layerPolicies } from "@sessionplane/shared/compaction-policy";
 import { formatInstant } from "@sessionplane/shared/fields";
 import type { SessionId, TenantId } from "@sessionplane/shared/ids";
@@ -115,6 +115,21 @@ function conditions(tenantId: TenantId, filter: SessionFilter): SQL | undefined 
     within(sessions.updatedAt, filter.updatedAt),
     pastCursor(byInstant, sessions.id, filter),
   );
+}
+
+/** More than that no index is asked about. */
+const MAX_SESSIONS_OF_USER = 1_000;
+
+/** The ones that were written to last. */
+export async function sessionIdsOfUser(db: CatalogDb, tenantId: TenantId, userId: string): Promise<string[]> {
+  const rows = await db
+    .select({ id: sessions.id })
+    .from(sessions)
+    .where(and(eq(sessions.tenantId, tenantId), eq(sessions.userId, userId)))
+    .orderBy(desc(sessions.updatedAt))
+    .limit(MAX_SESSIONS_OF_USER)
+    .all();
+  return rows.map(({ id }) => id);
 }
 
 /** One row more than the limit. */

@@ -2,7 +2,7 @@
  * A session's blocks, prompt and tools: one method a verb. What is in R2 is read first; what is written is one
  * turn. A bucket that can't be reached is no fault of the caller's.
  */
-import type { Block, LoadedSkillReply, Prompt, Tool, ToolReply } from "@sessionplane/shared/block";
+import type { Block, Entry, LoadedSkillReply, Prompt, Tool, ToolReply } from "@sessionplane/shared/block";
 import { formatInstant } from "@sessionplane/shared/fields";
 import { NOT_FOUND, type Problem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
@@ -11,6 +11,7 @@ import type { Idempotency, Written } from "@sessionplane/shared/rpc/session-rpc"
 import { runTool } from "@sessionplane/engine/context/run-tool";
 import { SkillBucket } from "@sessionplane/engine/context/skill-bucket";
 import { isToolName } from "@sessionplane/engine/context/tools";
+import type { StoredEntry } from "@sessionplane/engine/storage/sqlite/entry-store";
 import { logError } from "../log.ts";
 import type { SessionStore } from "../session-store.ts";
 import type { Turns } from "../turns.ts";
@@ -74,7 +75,12 @@ export class SessionContext implements ContextRpc {
     idempotency: Idempotency,
     effect: (store: SessionStore, now: number) => Result<BlockRow, Problem>,
   ): Promise<Result<Written<Block>, Problem>> {
-    const written = this.#write<BlockRow | null>(idempotency, effect, () => "{}", (store) => store.blocks.find(label));
+    const written = this.#write<BlockRow | null>(
+      idempotency,
+      effect,
+      () => "{}",
+      (store) => store.blocks.find(label),
+    );
     return this.#show(written);
   }
 
@@ -103,7 +109,6 @@ export class SessionContext implements ContextRpc {
   }
 
   async putBlock(input: Input<"putBlock">): Promise<Result<Written<Put<Block>>, Problem>> {
-    let made = false;
     const written = this.#write<{ row: BlockRow | null; made: boolean }>(
       input.idempotency,
       (store, now) => putBlock(store, input, now),
@@ -111,9 +116,9 @@ export class SessionContext implements ContextRpc {
       (store, kept) => ({ row: store.blocks.find(input.label), made: kept === "true" }),
     );
     if (!written.ok) return written;
-    made = written.value.value.made;
-    const shown = await this.#show(ok({ value: written.value.value.row, replayed: written.value.replayed }));
-    return shown.ok ? ok({ value: { value: shown.value.value, made }, replayed: shown.value.replayed }) : shown;
+    const { value, replayed } = written.value;
+    const shown = await this.#show(ok({ value: value.row, replayed }));
+    return shown.ok ? ok({ value: { value: shown.value.value, made: value.made }, replayed }) : shown;
   }
 
   patchBlock(input: Input<"patchBlock">): Promise<Result<Written<Block>, Problem>> {
@@ -126,7 +131,12 @@ export class SessionContext implements ContextRpc {
   }
 
   async deleteBlock(input: Input<"deleteBlock">): Promise<Result<null, Problem>> {
-    const done = this.#write(input.idempotency, (store) => deleteBlock(store, input), () => "{}", () => null);
+    const done = this.#write(
+      input.idempotency,
+      (store) => deleteBlock(store, input),
+      () => "{}",
+      () => null,
+    );
     return done.ok ? ok(null) : done;
   }
 
@@ -141,14 +151,11 @@ export class SessionContext implements ContextRpc {
     });
   }
 
-  async putEntry(input: Input<"putEntry">): Promise<Result<Written<Put<ReturnType<typeof toEntry>>>, Problem>> {
+  async putEntry(input: Input<"putEntry">): Promise<Result<Written<Put<Entry>>, Problem>> {
     const { label, key } = input;
-    const written = this.#write(
+    const written = this.#write<{ entry: StoredEntry | null; made: boolean }>(
       input.idempotency,
-      (store, now) => {
-        const put = putEntry(store, input, now);
-        return put.ok ? ok({ entry: put.value.entry, made: put.value.made }) : put;
-      },
+      (store, now) => putEntry(store, input, now),
       ({ made }) => JSON.stringify(made),
       (store, kept) => ({ entry: store.entries.find(label, key), made: kept === "true" }),
     );
@@ -159,7 +166,12 @@ export class SessionContext implements ContextRpc {
   }
 
   async deleteEntry(input: Input<"deleteEntry">): Promise<Result<null, Problem>> {
-    const done = this.#write(input.idempotency, (store) => deleteEntry(store, input), () => "{}", () => null);
+    const done = this.#write(
+      input.idempotency,
+      (store) => deleteEntry(store, input),
+      () => "{}",
+      () => null,
+    );
     return done.ok ? ok(null) : done;
   }
 

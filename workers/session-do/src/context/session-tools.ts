@@ -24,7 +24,13 @@ const NO_LISTINGS: Listings = new Map();
 const ANY_TIME = { from: 0, before: Number.MAX_SAFE_INTEGER };
 
 /** Refusals that a model can do something about, in words; the others are the caller's. */
-const FOR_THE_MODEL: readonly Problem["code"][] = ["block_over_limit", "context_full", "session_full", "wrong_block_kind", "not_found"];
+const FOR_THE_MODEL: readonly Problem["code"][] = [
+  "block_over_limit",
+  "context_full",
+  "session_full",
+  "wrong_block_kind",
+  "not_found",
+];
 
 export class SessionTools implements ToolTarget {
   readonly #turns: Turns;
@@ -63,7 +69,11 @@ export class SessionTools implements ToolTarget {
 
   /** A tool that wrote nothing has its key kept too, so that another call with it is refused. */
   keep(): void {
-    if (!this.#isKept && this.problem === null) this.#once(() => ok(null), () => null);
+    if (!this.#isKept && this.problem === null)
+      this.#once(
+        () => ok(null),
+        () => null,
+      );
   }
 
   blocks(): readonly ContextBlock[] {
@@ -139,7 +149,8 @@ export class SessionTools implements ToolTarget {
   /** A session without a user has no other conversations: it searches its own. */
   async searchSessions(query: string): Promise<string | null> {
     const refused = await buildIndex(this.#store);
-    const found = refused === null ? searchMessages(this.#store, { q: query, limit: MAX_RESULTS, created: ANY_TIME }) : err(refused);
+    const found =
+      refused === null ? searchMessages(this.#store, { q: query, limit: MAX_RESULTS, created: ANY_TIME }) : err(refused);
     if (!found.ok) {
       this.problem = found.error;
       return null;

@@ -12,7 +12,10 @@ import { hasText } from "./show-block.ts";
 
 const STALE = problem("precondition_failed", "It is not at the revision that If-Match or If-None-Match asks for.");
 const OTHER_KIND = problem("wrong_block_kind", "A block stays of its kind: delete it first, or take another label.");
-export const NO_TEXT = problem("wrong_block_kind", "The block has no text of its own: it has entries, or lists the tenant's skills.");
+export const NO_TEXT = problem(
+  "wrong_block_kind",
+  "The block has no text of its own: it has entries, or lists the tenant's skills.",
+);
 
 /** What is there, when it is what the caller expects to be there. */
 export function expected<T extends { readonly revision: number }>(
