@@ -10,6 +10,7 @@ import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { JobRefusal } from "@sessionplane/shared/rpc/job-rpc";
 import type { SessionRpc } from "@sessionplane/shared/rpc/session-rpc";
 import { SessionContext } from "./context/session-context.ts";
+import { beginWith } from "./context/write-block.ts";
 import type { SessionEnv } from "./env.ts";
 import { closeBack } from "./events/sockets.ts";
 import type { FaultPoint } from "./fault-points.ts";
@@ -60,7 +61,10 @@ export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
   }
 
   async open(input: Parameters1<"open">) {
-    const store = this.#turns.open(() => newRow(input));
+    const store = this.#turns.open(
+      () => newRow(input),
+      (made) => beginWith(made, input.blocks ?? [], input.created_at),
+    );
     if (store.row.tenant_id !== input.tenant_id || store.row.session_id !== input.session_id)
       throw new Error("the object is another session's");
     return ok(describe(store, input.rules));
@@ -71,8 +75,8 @@ export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
     return this.#turns.read((store) => ok(this.#turns.listeners.stream(store, after ?? store.sequence.head, settle)));
   }
 
-  async exportSession({ to }: Parameters1<"exportSession">) {
-    return this.#turns.read((store) => exportSession(store, to, this.#turns.bucket));
+  async exportSession(query: Parameters1<"exportSession">) {
+    return this.#turns.read((store) => exportSession(store, query, this.#turns.bucket));
   }
 
   async stageImport(input: Parameters1<"stageImport">) {

@@ -2,6 +2,7 @@
  * What a session's object offers to `api` (through `session-client.ts`) and to the compactor. `SessionDO`
  * implements it. Every method answers with a Result; a throw is a broken object or platform.
  */
+import type { NewBlock } from "../block.ts";
 import type { CompactionJob } from "../compaction-job.ts";
 import type { CompactionPolicyPatch } from "../compaction-policy.ts";
 import type { JobId, SessionId, TenantId } from "../ids.ts";
@@ -11,7 +12,7 @@ import type { Problem } from "../problem.ts";
 import type { Result } from "../result.ts";
 import type { FoundInSession, SearchHit, SearchPage, SessionSearch } from "../search.ts";
 import type { PatchSession, Session, SessionSettings, SessionUsage } from "../session.ts";
-import type { MessageLine, OverlayLine } from "../transfer.ts";
+import type { TransferLine } from "../transfer.ts";
 import type { PricedUsage, RecordedUsage, UsageEvent } from "../usage-event.ts";
 import type { ContextRpc } from "./context-rpc.ts";
 import type { ClaimedJob, JobCommit, JobFailure, JobItem, JobRefusal } from "./job-rpc.ts";
@@ -35,6 +36,8 @@ export type OpenSession = {
   readonly settings: SessionSettings;
   readonly created_at: number;
   readonly rules: TenantRules;
+  /** What it begins with: checked by `checkNewBlocks`. */
+  readonly blocks?: readonly NewBlock[];
 };
 
 export type AppendMessages = {
@@ -170,7 +173,7 @@ export type SeqQuery = { readonly limit: number; readonly before_seq?: number };
 export type UsageReading = { readonly usage: SessionUsage; readonly as_of: string };
 
 /** Lines of a session that is being made of them. `line`: where each stood, for refusals. */
-export type StagedLine = { readonly line: number; readonly entry: MessageLine | OverlayLine };
+export type StagedLine = { readonly line: number; readonly entry: Exclude<TransferLine, { kind: "session" }> };
 
 export type StageLines = {
   readonly tenant_id: TenantId;
@@ -180,9 +183,14 @@ export type StageLines = {
   readonly lines: readonly StagedLine[];
 };
 
+/** `to`: the path to this message alone, as a fork has it. `messages: false`: settings and context, as a split has them. */
+export type ExportQuery = { readonly to?: string; readonly messages?: boolean };
+
 export type FinishImport = OpenSession & {
   /** Absent: the last message. */
   readonly leaf_id: string | null;
+  /** The lines are a session of ours, with all that there is to say of it. */
+  readonly is_own: boolean;
 };
 
 export type Imported = { readonly session: Session; readonly messages: number; readonly overlays: number };
@@ -203,8 +211,8 @@ export interface SessionRpc extends ContextRpc {
   readHistory(query: HistoryQuery): Promise<Result<HistoryPage, Problem>>;
   /** Server-sent events after a place in the log, for as long as someone reads. Absent: what comes next. */
   streamEvents(query: { after?: number }): Promise<Result<ReadableStream<Uint8Array>, Problem>>;
-  /** The session as NDJSON; `to`: the path to this message alone, as a fork has it. */
-  exportSession(query: { to?: string }): Promise<Result<ReadableStream<Uint8Array>, Problem>>;
+  /** The session as NDJSON. */
+  exportSession(query: ExportQuery): Promise<Result<ReadableStream<Uint8Array>, Problem>>;
   /** Keeps lines for a session that is not there yet. Refused when it is. */
   stageImport(input: StageLines): Promise<Result<null, Problem>>;
   /** Makes the session of the lines, all at once. */

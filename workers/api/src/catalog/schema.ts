@@ -5,6 +5,7 @@
  * an audit row outlives what it speaks of. Migrations are generated from here and are additive.
  */
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import type { NewBlock } from "@sessionplane/shared/block";
 import type { CompactionJob } from "@sessionplane/shared/compaction-job";
 import type { Metadata } from "@sessionplane/shared/fields";
 import type { SessionSettings } from "@sessionplane/shared/session";
@@ -62,6 +63,8 @@ export const sessions = sqliteTable(
     metadata: text({ mode: "json" }).$type<Metadata>().notNull(),
     tags: text({ mode: "json" }).$type<string[]>().notNull(),
     settings: text({ mode: "json" }).$type<SessionSettings>().notNull(),
+    /** What its object is to be opened with; null once it has said that it is there. */
+    blocks: text({ mode: "json" }).$type<readonly NewBlock[]>(),
     endReason: text("end_reason"),
     leafId: text("leaf_id"),
     messageCount: integer("message_count").notNull(),

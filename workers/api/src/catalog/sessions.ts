@@ -3,6 +3,7 @@
  * new session's row first, since it holds the unique external id; the projection alone updates it.
  */
 import { type SQL, and, desc, eq, inArray, max, sql } from "drizzle-orm";
+import type { NewBlock } from "@sessionplane/shared/block";
 import { type CompactionPolicyPatch, layerPolicies } from "@sessionplane/shared/compaction-policy";
 import { formatInstant } from "@sessionplane/shared/fields";
 import type { SessionId, TenantId } from "@sessionplane/shared/ids";
@@ -14,13 +15,19 @@ import { sessions } from "./schema.ts";
 
 const NO_USAGE = { usageEvents: 0, inputTokens: 0, outputTokens: 0, listNano: 0, billedNano: 0, unpricedEvents: 0 };
 
+/** What its object needs to be opened with. */
+export type SessionToOpen = {
+  readonly settings: SessionSettings;
+  readonly created_at: number;
+  readonly blocks: readonly NewBlock[];
+};
+
 /** The row of a session whose object is opened next. False when the id or external id is taken. */
 export async function insertSession(
   db: CatalogDb,
   tenantId: TenantId,
   id: SessionId,
-  settings: SessionSettings,
-  createdAt: number,
+  { settings, created_at: createdAt, blocks }: SessionToOpen,
 ): Promise<boolean> {
   try {
     await db.insert(sessions).values({
@@ -36,6 +43,7 @@ export async function insertSession(
       metadata: settings.metadata,
       tags: settings.tags,
       settings,
+      blocks: blocks.length === 0 ? null : blocks,
       messageCount: 0,
       tokenEstimate: 0,
       compactionState: "idle",
@@ -53,18 +61,13 @@ export async function insertSession(
   }
 }
 
-/** What its object needs to be opened with. */
-export async function findSessionToOpen(
-  db: CatalogDb,
-  tenantId: TenantId,
-  id: SessionId,
-): Promise<{ settings: SessionSettings; created_at: number } | null> {
+export async function findSessionToOpen(db: CatalogDb, tenantId: TenantId, id: SessionId): Promise<SessionToOpen | null> {
   const row = await db
-    .select({ settings: sessions.settings, createdAt: sessions.createdAt })
+    .select({ settings: sessions.settings, createdAt: sessions.createdAt, blocks: sessions.blocks })
     .from(sessions)
     .where(and(eq(sessions.tenantId, tenantId), eq(sessions.id, id)))
     .get();
-  return row === undefined ? null : { settings: row.settings, created_at: row.createdAt };
+  return row === undefined ? null : { settings: row.settings, created_at: row.createdAt, blocks: row.blocks ?? [] };
 }
 
 export async function findSessionIdByExternalId(db: CatalogDb, tenantId: TenantId, externalId: string): Promise<string | null> {

@@ -1,9 +1,17 @@
 /** Defining, changing and removing blocks. What may refuse a write comes first; then its rows, in one turn. */
-import { MAX_BLOCKS, MAX_CONTEXT_BYTES, type PatchBlock, type PutBlock, misplacedField } from "@sessionplane/shared/block";
+import {
+  MAX_BLOCKS,
+  MAX_CONTEXT_BYTES,
+  type NewBlock,
+  type PatchBlock,
+  type PutBlock,
+  misplacedField,
+} from "@sessionplane/shared/block";
 import { NOT_FOUND, type Problem, fieldProblem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { IfMatch } from "@sessionplane/shared/rpc/session-rpc";
-import { appended, excess } from "@sessionplane/engine/context/context-block";
+import { appended } from "@sessionplane/engine/context/context-block";
+import { CONTEXT_FULL, overLimit } from "@sessionplane/engine/context/new-blocks";
 import { utf8Bytes } from "@sessionplane/engine/messages/split-text";
 import { checkOpen, checkRoom } from "../messages/write-checks.ts";
 import type { SessionStore } from "../session-store.ts";
@@ -38,19 +46,11 @@ export function mustBe<T extends { readonly revision: number }>(
   return found.value === null ? err(NOT_FOUND) : ok(found.value);
 }
 
-export function overLimit(label: string, content: string, maxTokens: number | null): Problem | null {
-  const over = excess(content, maxTokens);
-  return over === null
-    ? null
-    : fieldProblem("block_over_limit", "/content", `block "${label}" exceeds maxTokens: ${over.tokens} > ${over.max}`);
-}
-
 /** Whether the text may be the block's. */
 function checkText(store: SessionStore, draft: BlockDraft): Problem | null {
   const bytes = utf8Bytes(draft.content);
-  if (store.blocks.bytesBeside(draft.label) + bytes > MAX_CONTEXT_BYTES)
-    return problem("context_full", `The texts of a session's blocks have at most ${MAX_CONTEXT_BYTES} bytes in all.`);
-  return overLimit(draft.label, draft.content, draft.max_tokens) ?? checkRoom(store, bytes);
+  if (store.blocks.bytesBeside(draft.label) + bytes > MAX_CONTEXT_BYTES) return CONTEXT_FULL;
+  return overLimit(draft.label, "/content", draft.content, draft.max_tokens) ?? checkRoom(store, bytes);
 }
 
 /** The block that is written; the same again is no change. */
@@ -67,7 +67,8 @@ const definitionOf = ({ label, kind, description, content, max_tokens, settings 
   JSON.stringify([label, kind, description, content, max_tokens, Object.entries(settings).toSorted()]);
 const isSame = (before: BlockRow, draft: BlockDraft): boolean => definitionOf(before) === definitionOf(draft);
 
-function draftOf(label: string, block: PutBlock, before: BlockRow | null): BlockDraft {
+/** A block as it will be stored. What is not said of it stays as it is, or is nothing. */
+export function draftOf(label: string, block: PutBlock, before: BlockRow | null): BlockDraft {
   const { kind, description = null, content = before?.content ?? "", max_tokens = null } = block;
   const owner = kind === "skills" ? (block.owner ?? "tenant") : null;
   // What models write may be closed to them; what is theirs by kind, or never theirs, is not asked.
@@ -145,4 +146,9 @@ export function deleteBlock(store: SessionStore, { label, if_match: ifMatch }: C
   store.entries.deleteAll(label);
   store.skills.dropBlock(label);
   return ok(null);
+}
+
+/** The blocks of a session that is being made. */
+export function beginWith(store: SessionStore, blocks: readonly NewBlock[], now: number): void {
+  for (const { label, ...block } of blocks) store.blocks.put(draftOf(label, block, null), now);
 }
