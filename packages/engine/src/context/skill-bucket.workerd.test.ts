@@ -11,8 +11,7 @@ const bucket = env.CONTENT;
 function newRegistry() {
   const tenantId = newId("tenant");
   const skills = new SkillBucket(bucket, tenantId);
-  const put = async (key: string, draft: SkillDraft, expected?: ExpectedSkill) =>
-    valueOf(await skills.put(key, draft, expected));
+  const put = async (key: string, draft: SkillDraft, expected?: ExpectedSkill) => valueOf(await skills.put(key, draft, expected));
   return { tenantId, skills, put };
 }
 
@@ -115,7 +114,11 @@ describe("a skill", () => {
     expect(await skills.readVersion("k", 1, "0".repeat(64))).toBeNull();
     expect(await skills.readVersion("k", 3)).toBeNull();
     expect(valueOf(await skills.delete("k"))).toEqual({ deleted: true, lastVersion: 2 });
-    expect([await skills.find("k"), await skills.read("k"), await skills.versions("k", { limit: 1 })]).toEqual([null, null, null]);
+    expect([await skills.find("k"), await skills.read("k"), await skills.versions("k", { limit: 1 })]).toEqual([
+      null,
+      null,
+      null,
+    ]);
     expect(await skills.readVersion("k", 1)).toBeNull();
     expect(await skills.list("")).toEqual([]);
     expect(await keysUnder(`${tenantId}/skills/versions/`)).toEqual([]);
@@ -157,7 +160,11 @@ describe("a skill", () => {
   test("is its tenant's alone", async () => {
     const [one, two] = [newRegistry(), newRegistry()];
     await one.put("k", { content: "of one" });
-    expect([await two.skills.find("k"), await two.skills.list(""), await two.skills.readVersion("k", 1)]).toEqual([null, [], null]);
+    expect([await two.skills.find("k"), await two.skills.list(""), await two.skills.readVersion("k", 1)]).toEqual([
+      null,
+      [],
+      null,
+    ]);
     valueOf(await two.skills.delete("k"));
     expect((await one.skills.read("k"))?.content).toBe("of one");
   });
