@@ -57,7 +57,7 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** One field that is wrong: a JSON pointer into the body, or `?name` for a query parameter. */
+/** One field that is wrong: a JSON pointer into the body, `?name` for a query parameter, `{name}` for one in the path, or a header. */
 export const fieldProblemSchema = z.object({ pointer: z.string(), code: z.string(), message: z.string() });
 export type FieldProblem = z.infer<typeof fieldProblemSchema>;
 

@@ -46,6 +46,11 @@ import { registerEndSession } from "./routes/sessions/end-session.ts";
 import { registerGetSession } from "./routes/sessions/get-session.ts";
 import { registerListSessions } from "./routes/sessions/list-sessions.ts";
 import { registerPatchSession } from "./routes/sessions/patch-session.ts";
+import { registerDeleteSkill } from "./routes/skills/delete-skill.ts";
+import { registerGetSkill } from "./routes/skills/get-skill.ts";
+import { registerListSkills } from "./routes/skills/list-skills.ts";
+import { registerListSkillVersions } from "./routes/skills/list-versions.ts";
+import { registerPutSkill } from "./routes/skills/put-skill.ts";
 import { registerCreateTenant, registerPutTenant } from "./routes/tenants/create-tenant.ts";
 import { registerGetTenant } from "./routes/tenants/get-tenant.ts";
 import { registerListTenants } from "./routes/tenants/list-tenants.ts";
@@ -129,6 +134,11 @@ export function createApp(): App {
   registerListTools(app);
   registerRunTool(app);
   registerListLoadedSkills(app);
+  registerListSkills(app);
+  registerListSkillVersions(app);
+  registerGetSkill(app);
+  registerPutSkill(app);
+  registerDeleteSkill(app);
 
   registerRequestCompaction(app);
   registerListOverlays(app);

@@ -1,8 +1,9 @@
 /**
  * The catalog's tables in D1. Truth for tenants, keys, prices, idempotency and audit; a projection of
- * what the session objects say for sessions, usage and jobs. Instants are epoch milliseconds, money is
- * integer nano-USD, documents are JSON text. No foreign keys: a tenant's rows are erased by its id, and
- * an audit row outlives what it speaks of. Migrations are generated from here and are additive.
+ * what the session objects say for sessions, usage and jobs, and of what R2 holds for skills. Instants are
+ * epoch milliseconds, money is integer nano-USD, documents are JSON text. No foreign keys: a tenant's rows
+ * are erased by its id, and an audit row outlives what it speaks of. Migrations are generated from here and
+ * are additive.
  */
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import type { NewBlock } from "@sessionplane/shared/block";
@@ -179,6 +180,24 @@ export const compactionJobs = sqliteTable(
     index("compaction_jobs_tenant").on(t.tenantId, t.createdAt, t.id),
     index("compaction_jobs_state").on(t.state, t.createdAt, t.id),
   ],
+);
+
+/** A deleted skill stays as a row with its last version, so that what is told late does not bring it back. */
+export const skills = sqliteTable(
+  "skills",
+  {
+    tenantId: text("tenant_id").notNull(),
+    key: text().notNull(),
+    version: integer().notNull(),
+    description: text(),
+    sha256: text().notNull(),
+    bytes: integer().notNull(),
+    tokenEstimate: integer("token_estimate").notNull(),
+    createdAt: integer("created_at").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+    deletedAt: integer("deleted_at"),
+  },
+  (t) => [primaryKey({ columns: [t.tenantId, t.key] })],
 );
 
 export const idempotency = sqliteTable(
