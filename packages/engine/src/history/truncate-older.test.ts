@@ -123,7 +123,8 @@ describe("the step", () => {
 
   test("between two of its multiples a conversation that grows begins as it did", () => {
     const all = Array.from({ length: 40 }, (_, index) => of(`${index}`, tool("z".repeat(600 + index))));
-    const read = (count: number): string[] => truncateOlderMessages(all.slice(0, count), { step: 8 }).map((one) => JSON.stringify(one));
+    const read = (count: number): string[] =>
+      truncateOlderMessages(all.slice(0, count), { step: 8 }).map((one) => JSON.stringify(one));
     let broken = 0;
     for (let count = 4; count < all.length; count += 1) {
       const [before, after] = [read(count), read(count + 1)];

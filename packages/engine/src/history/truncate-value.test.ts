@@ -6,7 +6,10 @@ const numbers = (count: number): number[] => Array.from({ length: count }, (_, i
 const chars = (value: unknown): number => (typeof value === "string" ? value : JSON.stringify(value)).length;
 
 /** Any JSON, also with what is cut at the seam: characters of two units, escapes, lone surrogates. */
-const anyText = fc.oneof(fc.string({ unit: "binary", maxLength: 400 }), fc.string({ unit: fc.constantFrom("a", "😀", "\n", '"', "\ud83d") }));
+const anyText = fc.oneof(
+  fc.string({ unit: "binary", maxLength: 400 }),
+  fc.string({ unit: fc.constantFrom("a", "😀", "\n", '"', "\ud83d") }),
+);
 const json = fc.letrec((tie) => ({
   value: fc.oneof(
     { maxDepth: 10, withCrossShrink: true },

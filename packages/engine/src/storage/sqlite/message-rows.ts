@@ -131,6 +131,12 @@ export class MessageRows {
     return this.#sql.exec<{ count: number }>(sql, first, last).one().count;
   }
 
+  /** The message that so many of a range come before; null when there are no more. */
+  nthIn({ first, last }: Range, before: number): number | null {
+    const sql = "SELECT seq FROM [messages] WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT 1 OFFSET ?";
+    return this.#sql.exec<{ seq: number }>(sql, first, last, before).toArray()[0]?.seq ?? null;
+  }
+
   read(seq: number): MessageRead | null {
     const [row] = this.scan([{ first: seq, last: seq }], "asc");
     return row ?? null;

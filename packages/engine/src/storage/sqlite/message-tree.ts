@@ -216,6 +216,17 @@ export class MessageTree {
     return path.reduce((sum, range) => sum + this.#rows.countIn(range), 0);
   }
 
+  /** The message that so many of a path come before; null when the path has no more. */
+  nthOn(path: readonly Range[], before: number): number | null {
+    let left = before;
+    for (const range of path) {
+      const count = this.#rows.countIn(range);
+      if (left < count) return this.#rows.nthIn(range, left);
+      left -= count;
+    }
+    return null;
+  }
+
   pathTo(leafSeq: number): Range[] {
     return this.#runs.pathTo(leafSeq);
   }
