@@ -131,10 +131,17 @@ export class MessageRows {
     return this.#sql.exec<{ count: number }>(sql, first, last).one().count;
   }
 
-  /** The message that so many of a range come before; null when there are no more. */
-  nthIn({ first, last }: Range, before: number): number | null {
-    const sql = "SELECT seq FROM [messages] WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT 1 OFFSET ?";
-    return this.#sql.exec<{ seq: number }>(sql, first, last, before).toArray()[0]?.seq ?? null;
+  /** The same where no message of the session was deleted: reads two rows. */
+  ordinalsIn({ first, last }: Range): number {
+    const inRange = "SELECT ordinal FROM [messages] WHERE seq BETWEEN ? AND ? ORDER BY seq";
+    const sql = `SELECT coalesce((${inRange} DESC LIMIT 1) - (${inRange} LIMIT 1) + 1, 0) AS count`;
+    return this.#sql.exec<{ count: number }>(sql, first, last, first, last).one().count;
+  }
+
+  /** The message of a range that so many of its messages come before, or after (`desc`). Reads those too. */
+  nthIn({ first, last }: Range, order: "asc" | "desc", passed: number): number | null {
+    const sql = `SELECT seq FROM [messages] WHERE seq BETWEEN ? AND ? ORDER BY seq ${order} LIMIT 1 OFFSET ?`;
+    return this.#sql.exec<{ seq: number }>(sql, first, last, passed).toArray()[0]?.seq ?? null;
   }
 
   read(seq: number): MessageRead | null {

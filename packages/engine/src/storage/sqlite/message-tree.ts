@@ -211,17 +211,24 @@ export class MessageTree {
     for (const range of path) yield* this.#rows.scanMeta(range);
   }
 
-  /** How many messages a path has. Reads every one of its rows. */
+  /** How many messages a path has. Reads every one of its rows once a message of the session was deleted. */
   countOn(path: readonly Range[]): number {
-    return path.reduce((sum, range) => sum + this.#rows.countIn(range), 0);
+    return path.reduce((sum, range) => sum + this.#countIn(range), 0);
+  }
+
+  /** Without deletions the ordinals leave none out. */
+  #countIn(range: Range): number {
+    return this.#state.get().removed === 0 ? this.#rows.ordinalsIn(range) : this.#rows.countIn(range);
   }
 
   /** The message that so many of a path come before; null when the path has no more. */
   nthOn(path: readonly Range[], before: number): number | null {
     let left = before;
     for (const range of path) {
-      const count = this.#rows.countIn(range);
-      if (left < count) return this.#rows.nthIn(range, left);
+      const count = this.#countIn(range);
+      const right = count - 1 - left;
+      // From the nearer end: rows that are passed over are read.
+      if (right >= 0) return left <= right ? this.#rows.nthIn(range, "asc", left) : this.#rows.nthIn(range, "desc", right);
       left -= count;
     }
     return null;
