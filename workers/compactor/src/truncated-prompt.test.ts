@@ -39,7 +39,9 @@ test("a tool that reads the fields of its output goes on with a cut one", async 
 test("a tool that checks its output sees it whole, and what it made of it is cut", async () => {
   const strict = z.object({ path: z.string(), content: z.string().length(5_000), lines: z.array(z.number()).length(900) });
   const options = { tools: toolWith(strict) };
-  await expect(convertToModelMessages(truncateOlderMessages(history), options)).rejects.toThrow();
+  await expect(convertToModelMessages(truncateOlderMessages(history), options)).rejects.toThrow(
+    "expected string to have exactly 5000 characters",
+  );
   const messages = truncateOlderMessages(history, { toolOutputs: false });
   const converted = await convertToModelMessages(messages, options);
   const cut = truncateOlderToolResults(converted, messages);

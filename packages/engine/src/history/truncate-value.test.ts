@@ -126,7 +126,8 @@ test("what is nested deeper than eight is left out whole, in its kind", () => {
 
 test("a date stays one, and what is not JSON breaks nothing", () => {
   const at = new Date(0);
-  expect(truncateValue({ at, gone: undefined, text: "x".repeat(900) }, 200)).toMatchObject({ at });
+  const odd = { at, gone: undefined, unsaid: { toJSON: () => undefined }, large: 10n ** 30n };
+  expect(truncateValue({ ...odd, text: "x".repeat(900) }, 600)).toMatchObject({ at, large: odd.large });
 });
 
 test("an output of megabytes is cut at once", () => {

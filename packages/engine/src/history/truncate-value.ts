@@ -36,7 +36,7 @@ const leafChars = (value: unknown): number => (typeof value === "string" ? jsonC
 function measure(value: unknown, sizes: Map<object, number>): number {
   if (!isContainer(value)) return leafChars(value);
   let chars = OPENING;
-  if (isOpaque(value)) chars = JSON.stringify(value).length;
+  if (isOpaque(value)) chars = (JSON.stringify(value) ?? "").length;
   else if (Array.isArray(value)) for (const item of value) chars += measure(item, sizes) + SEPARATOR;
   else for (const key of Object.keys(value)) chars += keyChars(key) + measure(value[key], sizes) + SEPARATOR;
   chars = Math.max(chars, EMPTY_CHARS);

@@ -213,25 +213,12 @@ export class MessageTree {
 
   /** How many messages a path has. Reads every one of its rows once a message of the session was deleted. */
   countOn(path: readonly Range[]): number {
-    return path.reduce((sum, range) => sum + this.#countIn(range), 0);
-  }
-
-  /** Without deletions the ordinals leave none out. */
-  #countIn(range: Range): number {
-    return this.#state.get().removed === 0 ? this.#rows.ordinalsIn(range) : this.#rows.countIn(range);
+    return this.#rows.countOn(path, this.#state.get().removed > 0);
   }
 
   /** The message that so many of a path come before; null when the path has no more. */
   nthOn(path: readonly Range[], before: number): number | null {
-    let left = before;
-    for (const range of path) {
-      const count = this.#countIn(range);
-      const right = count - 1 - left;
-      // From the nearer end: rows that are passed over are read.
-      if (right >= 0) return left <= right ? this.#rows.nthIn(range, "asc", left) : this.#rows.nthIn(range, "desc", right);
-      left -= count;
-    }
-    return null;
+    return this.#rows.nthOn(path, before, this.#state.get().removed > 0);
   }
 
   pathTo(leafSeq: number): Range[] {
