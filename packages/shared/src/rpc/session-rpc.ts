@@ -130,13 +130,15 @@ export type HistoryQuery = MediaQuery & {
   /** The longest recent run that fits; the newest message is always in. */
   readonly max_bytes?: number;
   readonly max_tokens?: number;
+  /** Older messages with long outputs and texts cut; what is older begins anew every so many messages. */
+  readonly truncate_older?: number;
 };
 
 /**
  * Where a page ended: at `seq` of the path to `leaf`. It names its path, so that a read that began goes on
- * along it when another leaf is active by then.
+ * along it when another leaf is active by then. `whole_from`: the first message that is not cut, when older ones are.
  */
-export type HistoryPlace = { readonly leaf: number; readonly seq: number };
+export type HistoryPlace = { readonly leaf: number; readonly seq: number; readonly whole_from?: number };
 
 /** A message as stored JSON, so that it is sent on without being parsed. */
 export type HistoryItem = { readonly json: string; readonly meta: MessageMeta };
@@ -152,7 +154,7 @@ export type HistoryPage = {
   readonly next: HistoryPlace | null;
 };
 
-export type StreamQuery = Pick<HistoryQuery, "leaf_id" | "view" | "order" | "attachments">;
+export type StreamQuery = Pick<HistoryQuery, "leaf_id" | "view" | "order" | "attachments" | "truncate_older">;
 
 /** How a read gives the bytes of messages: as links, or in place, exactly as they came. */
 export type MediaQuery = { readonly attachments?: "link" | "inline" };
