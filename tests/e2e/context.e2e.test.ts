@@ -19,7 +19,8 @@ type Answer = { output: string; is_error: boolean };
 const newSession = async (body: object = {}): Promise<string> => `/v1/sessions/${await plane.session(tenant, body)}`;
 const put = (path: string, label: string, block: object, headers?: Record<string, string>) =>
   tenant.call("PUT", `${path}/blocks/${label}`, block, headers);
-const promptOf = async (path: string): Promise<string> => (await tenant.call<{ prompt: string }>("GET", `${path}/prompt`)).body.prompt;
+const promptOf = async (path: string): Promise<string> =>
+  (await tenant.call<{ prompt: string }>("GET", `${path}/prompt`)).body.prompt;
 const run = async (path: string, name: string, args: unknown, headers?: Record<string, string>): Promise<Answer> => {
   const { status, body } = await tenant.call<Answer>("POST", `${path}/tools/${name}`, { arguments: args }, headers);
   expect(status).toBe(200);
@@ -114,7 +115,11 @@ describe("blocks", () => {
     expect(refusal(await tenant.call("GET", `${path}/blocks/memory/entries`))).toEqual([409, "wrong_block_kind", undefined]);
     await tenant.call("POST", `${path}/end`);
     expect(refusal(await put(path, "other", MEMORY))).toEqual([409, "session_ended", undefined]);
-    expect(refusal(await tenant.call("POST", `${path}/blocks/memory/append`, { content: "x" }))).toEqual([409, "session_ended", undefined]);
+    expect(refusal(await tenant.call("POST", `${path}/blocks/memory/append`, { content: "x" }))).toEqual([
+      409,
+      "session_ended",
+      undefined,
+    ]);
   });
 
   test("a key that may not write as server can't write into the prompt", async () => {
@@ -189,12 +194,14 @@ describe("tools", () => {
     expect(body.data[0]?.input_schema.properties.label?.enum).toEqual(["memory"]);
     const args = { label: "memory", content: "User has a dog.", action: "append" };
     expect(await run(path, "set_context", args)).toEqual({
-      output: "Written to memory. Usage: 1% (9/1100 tokens)",
+      output: "Written to memory. Usage: 1% (10/1100 tokens)",
       is_error: false,
     });
     const { body: block } = await tenant.call("GET", `${path}/blocks/memory`);
     expect(block["content"]).toBe("User likes coffee.\nUser has a dog.");
-    expect(await run(path, "set_context", JSON.stringify({ label: "memory", content: "as text" }))).toMatchObject({ is_error: false });
+    expect(await run(path, "set_context", JSON.stringify({ label: "memory", content: "as text" }))).toMatchObject({
+      is_error: false,
+    });
   });
 
   test("what a model can't have is an answer, and never a refusal", async () => {

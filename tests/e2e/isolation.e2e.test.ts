@@ -35,6 +35,11 @@ async function furnish(tenant: Tenant, name: string): Promise<Owned> {
   const attachment = /att_\w+/.exec(picture.message.parts[0]?.url ?? "")?.[0] ?? "";
   await tenant.call("POST", `/v1/sessions/${session}/usage`, { event: { provider: "p", model: "m", usage: { input: 1 } } });
   await tenant.call("PUT", `/v1/skills/of-${name}`, `The secret skill of ${name}.`, { "Content-Type": "text/markdown" });
+  for (const label of ["memory", "scratch"])
+    await tenant.call("PUT", `/v1/sessions/${session}/blocks/${label}`, { kind: "writable" });
+  const notes = `/v1/sessions/${session}/blocks/notes-of-${name}`;
+  await tenant.call("PUT", notes, { kind: "search", description: `The secret notes of ${name}` });
+  await tenant.call("PUT", `${notes}/entries/of-${name}`, { content: `The secret note of ${name}` });
   const { id: keyId } = await keyOf(`/v1/tenants/${tenant.id}/keys`, ["sessions:read"]);
   const ids = {
     tenant_id: tenant.id,
@@ -42,6 +47,8 @@ async function furnish(tenant: Tenant, name: string): Promise<Owned> {
     message_id: `${name}-0`,
     job_id: body.compaction_job_id,
     attachment_id: attachment,
+    label: `notes-of-${name}`,
+    name: "set_context",
     key: `of-${name}`,
   };
   return { ...ids, key_id: keyId, external_id: `of-${name}` };
@@ -121,6 +128,29 @@ const PREPARED: Record<string, Prepared> = {
     headers: { "Content-Type": "application/x-ndjson" },
   },
   [`GET ${S}/search`]: { query: "?q=xylophone" },
+  [`GET ${S}/blocks`]: {},
+  [`GET ${S}/blocks/{label}`]: {},
+  [`PUT ${S}/blocks/{label}`]: {
+    body: { kind: "search", description: "taken over" },
+    headers: { "If-Match": "*" },
+    unknown: { label: [412, "precondition_failed"] },
+  },
+  [`PATCH ${S}/blocks/{label}`]: { body: { description: "taken over" } },
+  [`POST ${S}/blocks/{label}/append`]: { body: { content: "taken over" }, values: { label: "memory" } },
+  [`DELETE ${S}/blocks/{label}`]: { values: { label: "scratch" } },
+  [`GET ${S}/blocks/{label}/entries`]: {},
+  [`GET ${S}/blocks/{label}/entries/{key}`]: {},
+  [`PUT ${S}/blocks/{label}/entries/{key}`]: {
+    body: { content: "taken over" },
+    headers: { "If-Match": "*" },
+    unknown: { key: [412, "precondition_failed"] },
+  },
+  [`DELETE ${S}/blocks/{label}/entries/{key}`]: {},
+  [`GET ${S}/prompt`]: {},
+  [`POST ${S}/prompt/refresh`]: {},
+  [`GET ${S}/tools`]: {},
+  [`POST ${S}/tools/{name}`]: { body: { arguments: { label: "memory", content: "taken over" } } },
+  [`GET ${S}/skills`]: {},
   [`POST ${S}/usage`]: { body: { event: { provider: "p", model: "m", usage: { input: 1 } } } },
   [`GET ${S}/usage`]: {},
   [`GET ${S}/usage/events`]: {},
@@ -152,12 +182,14 @@ const PREPARED: Record<string, Prepared> = {
 };
 
 const snapshot = async () => {
-  const reads = ["", "/usage", "/messages?view=raw&limit=100"].map((path) =>
+  const entries = `/blocks/${owned["label"]}/entries`;
+  const reads = ["", "/usage", "/messages?view=raw&limit=100", "/blocks", entries].map((path) =>
     owner.call("GET", `/v1/sessions/${owned["session_id"]}${path}`),
   );
   const skill = owner.call("GET", `/v1/skills/${owned["key"]}`);
-  const [session, usage, messages] = await Promise.all(reads);
-  return { session: session?.body, usage: usage?.body["usage"], messages: messages?.body, skill: (await skill).body };
+  const [session, usage, messages, blocks, notes] = await Promise.all(reads);
+  const context = [blocks?.body["data"], notes?.body["data"]];
+  return { session: session?.body, usage: usage?.body["usage"], messages: messages?.body, context, skill: (await skill).body };
 };
 await until("the owner's job to end", async () => {
   const { body } = await owner.call<{ compaction: { open_job_id: string | null } }>("GET", `/v1/sessions/${owned["session_id"]}`);

@@ -139,20 +139,16 @@ async function withArguments<S extends z.ZodType>(
 export const searchSessions = (sent: unknown, search: ToolTarget["searchSessions"]): Promise<ToolAnswer> =>
   withArguments(queryArguments, sent, async ({ query }) => said((await search(query)) ?? NOTHING_FOUND));
 
+type Run = (target: ToolTarget, sent: unknown) => Promise<ToolAnswer>;
+
+const RUNS: Readonly<Record<ToolName, Run>> = {
+  set_context: (target, sent) => withArguments(setContextArguments, sent, (args) => setContext(target, args)),
+  load_context: (target, sent) => withArguments(keyArguments, sent, (args) => loadContext(target, args)),
+  unload_context: (target, sent) => withArguments(keyArguments, sent, (args) => unloadContext(target, args)),
+  search_context: (target, sent) => withArguments(searchArguments, sent, (args) => searchContext(target, args)),
+  session_search: (target, sent) => searchSessions(sent, (query) => target.searchSessions(query)),
+  recall: (target, sent) => withArguments(recallArguments, sent, (args) => recall(target, args)),
+};
+
 /** Rejects only when the session's storage does. */
-export function runTool(target: ToolTarget, name: ToolName, sent: unknown): Promise<ToolAnswer> {
-  switch (name) {
-    case "set_context":
-      return withArguments(setContextArguments, sent, (args) => setContext(target, args));
-    case "load_context":
-      return withArguments(keyArguments, sent, (args) => loadContext(target, args));
-    case "unload_context":
-      return withArguments(keyArguments, sent, (args) => unloadContext(target, args));
-    case "search_context":
-      return withArguments(searchArguments, sent, (args) => searchContext(target, args));
-    case "session_search":
-      return searchSessions(sent, (query) => target.searchSessions(query));
-    case "recall":
-      return withArguments(recallArguments, sent, (args) => recall(target, args));
-  }
-}
+export const runTool = (target: ToolTarget, name: ToolName, sent: unknown): Promise<ToolAnswer> => RUNS[name](target, sent);

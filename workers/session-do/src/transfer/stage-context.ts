@@ -2,9 +2,9 @@
  * The context of a session that is being made of lines. It goes to its own tables at once: nobody reads them
  * before the session is there.
  */
-import { MAX_BLOCKS, MAX_CONTEXT_BYTES } from "@sessionplane/shared/block";
+import { MAX_BLOCKS, MAX_CONTEXT_BYTES, MAX_PROMPT_BYTES } from "@sessionplane/shared/block";
 import { type Problem, fieldProblem, problem } from "@sessionplane/shared/problem";
-import type { BlockLine, ContextLine, EntryLine } from "@sessionplane/shared/transfer";
+import type { BlockLine, ContextLine, EntryLine, PromptLine } from "@sessionplane/shared/transfer";
 import { CONTEXT_FULL, overLimit } from "@sessionplane/engine/context/new-blocks";
 import { utf8Bytes } from "@sessionplane/engine/messages/split-text";
 import { EntryStore } from "@sessionplane/engine/storage/sqlite/entry-store";
@@ -41,24 +41,18 @@ export class StagedContext {
   }
 
   add(line: number, entry: ContextLine): Problem | null {
-    switch (entry.kind) {
-      case "block":
-        return this.#addBlock(line, entry);
-      case "entry":
-        return this.#addEntry(entry);
-      case "prompt": {
-        const { prompt, frozen_at: at } = entry;
-        if (utf8Bytes(prompt) > MAX_CONTEXT_BYTES)
-          return fieldProblem("context_full", "/prompt", "is longer than a prompt may be");
-        this.#prompt.freeze({ prompt, tokens: estimateText(prompt), frozen_at: Date.parse(at) });
-        return null;
-      }
-      case "skill": {
-        const { kind: _kind, loaded_at: at, ...skill } = entry;
-        this.#skills.load({ ...skill, loaded_at: Date.parse(at) });
-        return null;
-      }
-    }
+    if (entry.kind === "block") return this.#addBlock(line, entry);
+    if (entry.kind === "entry") return this.#addEntry(entry);
+    if (entry.kind === "prompt") return this.#freeze(entry);
+    const { kind: _kind, loaded_at: at, ...skill } = entry;
+    this.#skills.load({ ...skill, loaded_at: Date.parse(at) });
+    return null;
+  }
+
+  #freeze({ prompt, frozen_at: at }: PromptLine): Problem | null {
+    if (utf8Bytes(prompt) > MAX_PROMPT_BYTES) return fieldProblem("context_full", "/prompt", "is longer than a prompt may be");
+    this.#prompt.freeze({ prompt, tokens: estimateText(prompt), frozen_at: Date.parse(at) });
+    return null;
   }
 
   #addBlock(line: number, { position = line, block: { label, ...block }, ...rest }: BlockLine): Problem | null {
