@@ -40,6 +40,8 @@ async function furnish(tenant: Tenant, name: string): Promise<Owned> {
   const notes = `/v1/sessions/${session}/blocks/notes-of-${name}`;
   await tenant.call("PUT", notes, { kind: "search", description: `The secret notes of ${name}` });
   await tenant.call("PUT", `${notes}/entries/of-${name}`, { content: `The secret note of ${name}` });
+  const range = { summary: `The secret summary of ${name}`, from_id: `${name}-0`, to_id: `${name}-1` };
+  const overlay = (await tenant.call<{ id: string }>("POST", `/v1/sessions/${session}/compactions`, range)).body;
   const { id: keyId } = await keyOf(`/v1/tenants/${tenant.id}/keys`, ["sessions:read"]);
   const ids = {
     tenant_id: tenant.id,
@@ -47,6 +49,7 @@ async function furnish(tenant: Tenant, name: string): Promise<Owned> {
     message_id: `${name}-0`,
     job_id: body.compaction_job_id,
     attachment_id: attachment,
+    overlay_id: overlay.id,
     label: `notes-of-${name}`,
     name: "set_context",
     key: `of-${name}`,
@@ -156,6 +159,11 @@ const PREPARED: Record<string, Prepared> = {
   [`GET ${S}/usage/events`]: {},
   [`POST ${S}/compactions`]: { body: {} },
   [`GET ${S}/compactions`]: {},
+  [`GET ${S}/compactions/{overlay_id}`]: {},
+  [`POST ${S}/compactions/{overlay_id}/rerun`]: { body: {} },
+  [`DELETE ${S}/compactions/{overlay_id}`]: {},
+  [`POST ${S}/overflow`]: { body: { deadline_ms: 1_000 } },
+  [`POST ${S}/compaction-jobs/{job_id}/retry`]: {},
   [`GET ${S}/compaction-jobs`]: {},
   [`GET ${S}/compaction-jobs/{job_id}`]: {},
   [`POST ${S}/compaction-jobs/{job_id}/cancel`]: {},
@@ -172,6 +180,9 @@ const PREPARED: Record<string, Prepared> = {
   "DELETE /v1/skills/{key}": {},
   "GET /v1/search": { query: "?q=xylophone" },
   "GET /v1/compaction-jobs": {},
+  "POST /v1/compaction-jobs/redrive": { body: { status: "failed" } },
+  "POST /v1/compaction-jobs/{job_id}/retry": { plane: true },
+  "POST /v1/compaction-jobs/{job_id}/cancel": { plane: true },
   "GET /v1/prices": {},
   "POST /v1/prices": { body: PRICE },
   "POST /v1/prices/import": { body: JSON.stringify(PRICE), headers: { "Content-Type": "application/x-ndjson" } },

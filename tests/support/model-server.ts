@@ -7,7 +7,12 @@ export type Scripted =
   | { readonly kind: "garbage" }
   /** Takes the request and says nothing. */
   | { readonly kind: "silent" }
-  | { readonly kind: "text"; readonly text: string; readonly finish?: "stop" | "length" | "content_filter" };
+  | {
+      readonly kind: "text";
+      readonly text: string;
+      readonly finish?: "stop" | "length" | "content_filter";
+      readonly afterMs?: number;
+    };
 
 export const GOOD_SUMMARY = ["Topic", "Key Points", "Current State", "Open Items", "Facts"]
   .map((name) => `## ${name}\nIt was discussed.`)
@@ -35,9 +40,8 @@ export async function startModelServer(script: Scripted[]) {
       }
       const choice = { index: 0, message: { role: "assistant", content: next.text }, finish_reason: next.finish ?? "stop" };
       const usage = { prompt_tokens: 900, completion_tokens: 40, total_tokens: 940 };
-      response.end(
-        JSON.stringify({ id: "c", object: "chat.completion", created: 0, model: "scripted", choices: [choice], usage }),
-      );
+      const answer = { id: "c", object: "chat.completion", created: 0, model: "scripted", choices: [choice], usage };
+      setTimeout(() => response.end(JSON.stringify(answer)), next.afterMs ?? 0);
     });
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));

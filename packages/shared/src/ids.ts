@@ -70,6 +70,7 @@ export const priceIdSchema = idSchema("price");
 export const apiKeyIdSchema = idSchema("apiKey");
 export const attachmentIdSchema = idSchema("attachment");
 export const jobIdSchema = idSchema("job");
+export const overlayIdSchema = idSchema("overlay");
 
 /** Ids that a read makes up for overlays, and ids of overlays: no message may carry one. */
 const RESERVED_MESSAGE_ID = /^(compaction_|ovl_)/;

@@ -15,8 +15,16 @@ import { registerGetEntry, registerListEntries } from "./routes/blocks/read-entr
 import { registerDeleteEntry, registerPutEntry } from "./routes/blocks/write-entries.ts";
 import { registerListJobs } from "./routes/compactions/list-jobs.ts";
 import { registerListOverlays } from "./routes/compactions/list-overlays.ts";
+import { registerOperatorCancelJob, registerOperatorRetryJob, registerRedriveJobs } from "./routes/compactions/operate-jobs.ts";
+import { registerOverflow } from "./routes/compactions/overflow.ts";
+import { registerDeleteOverlay, registerGetOverlay, registerRerunOverlay } from "./routes/compactions/overlays.ts";
 import { registerRequestCompaction } from "./routes/compactions/request-compaction.ts";
-import { registerCancelJob, registerGetJob, registerListSessionJobs } from "./routes/compactions/session-jobs.ts";
+import {
+  registerCancelJob,
+  registerGetJob,
+  registerListSessionJobs,
+  registerRetryJob,
+} from "./routes/compactions/session-jobs.ts";
 import { registerStreamEvents } from "./routes/events/stream-events.ts";
 import { registerCreateOperatorKey, registerCreateTenantKey } from "./routes/keys/create-key.ts";
 import { registerListOperatorKeys, registerListTenantKeys } from "./routes/keys/list-keys.ts";
@@ -142,10 +150,18 @@ export function createApp(): App {
 
   registerRequestCompaction(app);
   registerListOverlays(app);
+  registerGetOverlay(app);
+  registerDeleteOverlay(app);
+  registerRerunOverlay(app);
+  registerOverflow(app);
   registerListSessionJobs(app);
   registerGetJob(app);
   registerCancelJob(app);
+  registerRetryJob(app);
   registerListJobs(app);
+  registerRedriveJobs(app);
+  registerOperatorRetryJob(app);
+  registerOperatorCancelJob(app);
 
   registerListPrices(app);
   registerAddPrice(app);

@@ -28,3 +28,10 @@ export async function listJobs(db: CatalogDb, scope: TenantId | "all_tenants", f
     .all();
   return rows.map((row) => ({ ...row.job, tenant_id: row.tenantId }));
 }
+
+/** Whose job it is. For operators: a tenant asks its session. */
+export async function findJobOwner(db: CatalogDb, jobId: string): Promise<{ tenantId: string; sessionId: string } | null> {
+  const { tenantId, sessionId } = compactionJobs;
+  const row = await db.select({ tenantId, sessionId }).from(compactionJobs).where(eq(compactionJobs.id, jobId)).get();
+  return row ?? null;
+}

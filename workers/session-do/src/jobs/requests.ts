@@ -12,6 +12,7 @@ import { type JobRow, toCompactionJob } from "./job-store.ts";
 import { planFor } from "./plan-job.ts";
 import { queueJob } from "./queue-job.ts";
 import { rerun } from "./renew.ts";
+import { stillStands } from "./run.ts";
 
 export const showJob = (store: SessionStore, job: JobRow): CompactionJob =>
   toCompactionJob(store.row.session_id, job, store.ledger.billedForJob(job.id));
@@ -122,9 +123,10 @@ export const cancelJob = (store: SessionStore, { job_id: id, idempotency }: OfJo
     return ok(store.jobs.write({ ...job, state: "cancelled", lease_until: null, fence: job.fence + 1 }, now));
   });
 
+const RANGE_CHANGED = problem("job_not_retriable", "The job's range has changed since: ask for a compaction anew.");
 const RETRIABLE: readonly string[] = ["failed", "rejected", "cancelled"];
 
-/** As it was planned. When its range has changed since, it ends stale and is planned anew. */
+/** As it was planned. */
 export const retryJob = (store: SessionStore, { job_id: id, idempotency }: OfJob, now: number) =>
   changeJob(store, idempotency, now, () => {
     const job = store.jobs.find(id);
@@ -133,6 +135,7 @@ export const retryJob = (store: SessionStore, { job_id: id, idempotency }: OfJob
     if (closed !== null) return err(closed);
     if (!RETRIABLE.includes(job.state)) return err(problem("job_not_retriable", `The job is ${job.state}.`));
     if (store.jobs.open() !== null) return err(problem("job_open", "Another job of this session is open."));
+    if (!stillStands(store, job)) return err(RANGE_CHANGED);
     if (store.row.failures > 0) store.save({ failures: 0 });
     const again = { state: "queued", fence: job.fence + 1, lease_until: null, woken_at: null, rejections: 0, error: null };
     return ok(store.jobs.write({ ...job, ...again, rejected_because: null }, now));

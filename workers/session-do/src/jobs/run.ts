@@ -133,7 +133,7 @@ const recordAll = (store: SessionStore, job: JobRow, usage: readonly PricedUsage
   usage.forEach((event) => store.ledger.record(event, job.id, now));
 
 /** Whether the range still stands: its messages as they were, its overlays too, none made across it since. */
-function stillStands(store: SessionStore, job: JobRow): boolean {
+export function stillStands(store: SessionStore, job: JobRow): boolean {
   const path = store.messages.pathTo(job.leaf_seq);
   if (!contains(path, job.from_seq) || !contains(path, job.to_seq)) return false;
   if (store.messages.changedSince(within(path, job.from_seq, job.to_seq), job.planned_at)) return false;

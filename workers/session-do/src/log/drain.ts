@@ -4,6 +4,7 @@
  * alarm is retried a few times and then dropped.
  */
 import type { SessionEnv } from "../env.ts";
+import type { JobRow } from "../jobs/job-store.ts";
 import { releaseExpired } from "../jobs/run.ts";
 import { logError } from "../log.ts";
 import type { MediaBucket } from "../messages/media-bucket.ts";
@@ -64,9 +65,14 @@ export class Outbox {
     const discard = store.media.nextDiscard();
     if (discard !== null) times.push(discard);
     const job = store.jobs.open();
-    if (job?.state === "queued") times.push(job.woken_at === null ? now + DRAIN_DELAY_MS : job.woken_at + WAKE_AGAIN_MS);
+    if (job?.state === "queued") times.push(job.woken_at === null ? now + this.#delayOf(job) : job.woken_at + WAKE_AGAIN_MS);
     if (job?.state === "running" && job.lease_until !== null) times.push(job.lease_until);
     return times.length === 0 ? null : Math.max(now, this.#notBefore, Math.min(...times));
+  }
+
+  /** Somebody waits for a summary after an overflow. */
+  #delayOf(job: JobRow): number {
+    return job.trigger === "overflow" ? 0 : DRAIN_DELAY_MS;
   }
 
   /** The alarm. The steps fail one by one: a queue that is down does not hold the other back. */

@@ -1,4 +1,4 @@
-/** `GET …/compaction-jobs`, `GET …/compaction-jobs/{job_id}`, `POST …/compaction-jobs/{job_id}/cancel`. */
+/** A session's jobs: listed, looked at, cancelled, and tried again when they failed. */
 import { compactionJobSchema } from "@sessionplane/shared/compaction-job";
 import { jobIdSchema } from "@sessionplane/shared/ids";
 import { pageOf } from "@sessionplane/shared/page";
@@ -63,5 +63,26 @@ export const registerCancelJob = (app: App) =>
         session.cancelJob({ job_id: jobId, idempotency }),
       );
       return replyWritten(c, result, 200);
+    },
+  );
+
+export const registerRetryJob = (app: App) =>
+  app.openapi(
+    tenantRoute("sessions:write", {
+      method: "post",
+      path: "/v1/sessions/{session_id}/compaction-jobs/{job_id}/retry",
+      summary: "Try a compaction job again",
+      description: "One that failed, was rejected or cancelled. It also ends a suspension.",
+      tags: ["Compactions"],
+      request: { params: jobParams },
+      responses: { 202: json(compactionJobSchema, "The job, queued") },
+    }),
+    async (c) => {
+      const { session_id: sessionId, job_id: jobId } = c.req.valid("param");
+      const idempotency = await idempotencyOrRequest(c);
+      const result = await callSession(c.env, tenantOf(c), sessionId, (session) =>
+        session.retryJob({ job_id: jobId, idempotency }),
+      );
+      return replyWritten(c, result, 202);
     },
   );

@@ -47,7 +47,7 @@ const query = z
   });
 type Query = z.output<typeof query>;
 
-const historySchema = z
+export const historySchema = z
   .object({
     data: z.array(messageSchema),
     meta: z.array(messageMetaSchema),
@@ -66,7 +66,7 @@ export function unknownLeafIs404<T>(result: Result<T, Problem>): Result<T, Probl
 }
 
 /** Stored messages are JSON already: joined, not parsed. */
-function historyJson(sessionId: string, page: HistoryPage): string {
+export function historyJson(sessionId: string, page: HistoryPage): string {
   const { items, ...rest } = page;
   const tail = JSON.stringify({
     meta: items.map((item) => item.meta),
