@@ -31,6 +31,8 @@ export const libraryProject = {
         compatibilityDate: "2026-10-01",
         compatibilityFlags: ["nodejs_compat"],
         durableObjects: { HOST: { className: "TestHost", useSQLite: true } },
+        r2Buckets: ["SKILLS_BUCKET"],
+        d1Databases: ["SKILLS_DB"],
       },
     }),
   ],

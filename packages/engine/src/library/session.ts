@@ -64,24 +64,19 @@ export class Session {
     });
   }
 
-  /**
-   * The default session of a Durable Object, or the one that `forSession` names. Nothing is read or stored before
-   * the first use, and the builder's methods come in any order.
-   */
+  /** A Durable Object's default session, or the one that `forSession` names. Nothing is read before the first use. */
   static create(host: SessionHost | SessionProvider, options: SessionOptions = {}): Session {
     return new Session(isProvider(host) ? host : new AgentSessionProvider(host), options);
   }
 
   get #conversation(): Conversation {
-    const provider = this.#provider;
-    this.#used ??=
-      provider instanceof AgentSessionProvider
-        ? provider.conversationOf(this.#sessionId)
-        : new ProvidedConversation(provider, this.#sessionId);
+    const [provider, id] = [this.#provider, this.#sessionId];
+    const isOurs = provider instanceof AgentSessionProvider;
+    this.#used ??= isOurs ? provider.conversationOf(id) : new ProvidedConversation(provider, id);
     return this.#used;
   }
 
-  // The builder
+  // The builder, in any order
 
   /** Another session of the same object. Throws `in_use` once the session was used. */
   forSession(sessionId: string): this {

@@ -22,6 +22,7 @@ export function copyPath(from: SessionTables, to: SessionTables, leafSeq: number
       for (const read of window.taken) {
         const { draft } = draftMessage({ ...restore(from.media, read), id: crypto.randomUUID() });
         parent = to.messages.append(draft, parent, read.created_at).seq;
+        if (draft.callIds !== null) to.skills.note(parent, draft.message, read.created_at);
         if (draft.left.refs.length > 0) keepMedia(to.media, parent, draft, NO_UPLOADS, read.created_at);
         places.set(read.seq, parent);
       }

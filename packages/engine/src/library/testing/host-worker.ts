@@ -17,6 +17,8 @@ declare global {
     /** The bindings of the worker that runs the library's tests: `vitest.workerd.ts`. */
     interface Env {
       HOST: DurableObjectNamespace<TestHost>;
+      SKILLS_BUCKET: R2Bucket;
+      SKILLS_DB: D1Database;
     }
   }
 }
