@@ -132,22 +132,17 @@ async function withArguments<S extends z.ZodType>(
   return args.success ? run(args.data) : refused(`the arguments do not fit: ${issueText(args.error)}`);
 }
 
+type Runner = (target: ToolTarget, sent: unknown) => Promise<ToolAnswer>;
+
+const RUNNERS: Readonly<Record<ToolName, Runner>> = {
+  set_context: (target, sent) => withArguments(setContextArguments, sent, (args) => setContext(target, args)),
+  load_context: (target, sent) => withArguments(keyArguments, sent, (args) => loadContext(target, args)),
+  unload_context: (target, sent) => withArguments(keyArguments, sent, (args) => unloadContext(target, args)),
+  search_context: (target, sent) => withArguments(searchArguments, sent, (args) => searchContext(target, args)),
+  session_search: (target, sent) =>
+    withArguments(queryArguments, sent, async ({ query }) => said((await target.searchSessions(query)) ?? NOTHING_FOUND)),
+  recall: (target, sent) => withArguments(recallArguments, sent, (args) => recall(target, args)),
+};
+
 /** Rejects only when the session's storage does. */
-export function runTool(target: ToolTarget, name: ToolName, sent: unknown): Promise<ToolAnswer> {
-  switch (name) {
-    case "set_context":
-      return withArguments(setContextArguments, sent, (args) => setContext(target, args));
-    case "load_context":
-      return withArguments(keyArguments, sent, (args) => loadContext(target, args));
-    case "unload_context":
-      return withArguments(keyArguments, sent, (args) => unloadContext(target, args));
-    case "search_context":
-      return withArguments(searchArguments, sent, (args) => searchContext(target, args));
-    case "session_search":
-      return withArguments(queryArguments, sent, async ({ query }) =>
-        said((await target.searchSessions(query)) ?? NOTHING_FOUND),
-      );
-    case "recall":
-      return withArguments(recallArguments, sent, (args) => recall(target, args));
-  }
-}
+export const runTool = (target: ToolTarget, name: ToolName, sent: unknown): Promise<ToolAnswer> => RUNNERS[name](target, sent);
