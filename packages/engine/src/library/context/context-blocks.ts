@@ -59,8 +59,15 @@ export class ContextBlocks {
   /** The last declaration of a label holds, in the place of the first. Throws `invalid_argument`. */
   declare(declared: ContextDeclaration): void {
     check(declared);
-    const block: Block = { declared, loading: undefined, isInitialized: false, content: null, lastTurn: Promise.resolve() };
-    this.#blocks.set(declared.label, block);
+    const before = this.#blocks.get(declared.label);
+    const isSameProvider = before !== undefined && before.declared.provider === declared.provider;
+    this.#blocks.set(declared.label, {
+      declared,
+      loading: undefined,
+      isInitialized: isSameProvider && before.isInitialized,
+      content: null,
+      lastTurn: before?.lastTurn ?? Promise.resolve(),
+    });
   }
 
   has(label: string): boolean {
@@ -215,12 +222,12 @@ export class ContextBlocks {
   /** Null: there is no document with this key. */
   async loadEntry(label: string, key: string): Promise<string | null> {
     const { provider } = await this.#keyed(label);
-    return isSkillProvider(provider) ? provider.load(key) : null;
+    return isSkillProvider(provider) ? ((await provider.load(key)) ?? null) : null;
   }
 
   /** Null: nothing was found. */
   async search(label: string, query: string): Promise<string | null> {
     const { provider } = await this.#keyed(label);
-    return isSearchProvider(provider) ? provider.search(query) : null;
+    return isSearchProvider(provider) ? ((await provider.search(query)) ?? null) : null;
   }
 }

@@ -1,6 +1,6 @@
 /** Context blocks: what they say, what may be written to them, and where that is kept. */
 import { describe, expect, test } from "vitest";
-import { AgentContextProvider, AgentSessionProvider, Session } from "../sessions.ts";
+import { AgentContextProvider, AgentSearchProvider, AgentSessionProvider, Session } from "../sessions.ts";
 import { entries, readonlyText, skills, writableText } from "../testing/context-providers.ts";
 import { codeOf, newObject } from "../testing/in-object.ts";
 
@@ -50,6 +50,20 @@ describe("a block without a provider", () => {
       expect(before.getContextBlock("memory")?.content).toBe("of a");
       expect(after.getContextBlock("memory")?.content).toBe("of b");
       expect(Session.create(host).withContext("memory").getContextBlock("memory")?.content).toBe("");
+    }));
+
+  test("needs no more of its host than a sql method", () =>
+    newObject().run(async (host) => {
+      const bare = { sql: host.sql.bind(host) };
+      const session = Session.create(bare).withContext("memory").withCachedPrompt();
+      await session.withContext("knowledge", { provider: new AgentSearchProvider(bare) }).freezeSystemPrompt();
+      const tools = await session.tools();
+      await tools["set_context"]?.execute({ label: "memory", content: "a fact" });
+      await tools["set_context"]?.execute({ label: "knowledge", content: "an entry" });
+      const other = Session.create(host).withContext("memory").withCachedPrompt();
+      expect(other.getContextBlock("memory")?.content).toBe("a fact");
+      expect(await other.freezeSystemPrompt()).toContain("KNOWLEDGE [searchable]");
+      expect(await tools["search_context"]?.execute({ label: "knowledge", query: "entry" })).toContain("an entry");
     }));
 
   test("stores nothing before it is written", () =>
@@ -240,5 +254,15 @@ describe("blocks that come and go", () => {
         ["c", undefined],
       ]);
       expect(await session.freezeSystemPrompt()).toContain("A (new)");
+    }));
+
+  test("lose no write, and call init no second time, when they are declared again by each request", () =>
+    newObject().run(async (host) => {
+      const provider = writableText();
+      const session = Session.create(host);
+      const write = (line: string) => session.withContext("memory", { provider }).appendContextBlock("memory", line);
+      await Promise.all(["a", "b", "c"].map(write));
+      expect(provider.text()).toBe("a\nb\nc");
+      expect(provider.calls.filter((call) => call.startsWith("init")).length).toBe(1);
     }));
 });

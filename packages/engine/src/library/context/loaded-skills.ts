@@ -16,8 +16,6 @@ export interface LoadedSkills {
   unload(label: string, key: string): Awaitable<boolean>;
   /** A block that is gone: its documents count as loaded no more, and the history stays. */
   dropBlock(label: string): void;
-  /** The session's messages are gone. */
-  clear(): void;
 }
 
 export const skillId = (label: string, key: string): string => `${label}:${key}`;
@@ -48,10 +46,5 @@ export class StoredSkills implements LoadedSkills {
 
   dropBlock(label: string): void {
     this.#sessions.find(this.#sessionId)?.skills.dropBlock(label);
-  }
-
-  clear(): void {
-    const tables = this.#sessions.find(this.#sessionId);
-    tables?.atomically(() => tables.skills.clear());
   }
 }

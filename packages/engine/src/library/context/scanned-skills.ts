@@ -66,6 +66,7 @@ export class ScannedSkills implements LoadedSkills {
     this.#found = this.#found?.then((found) => new Set([...found].filter((id) => !id.startsWith(skillId(label, "")))));
   }
 
+  /** The session's messages are gone. */
   clear(): void {
     this.#found = Promise.resolve(new Set());
   }

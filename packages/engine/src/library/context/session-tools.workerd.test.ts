@@ -46,6 +46,7 @@ describe("there are tools", () => {
       expect(keyed.properties?.["label"]?.enum).toEqual(["memory", "skills", "knowledge"]);
       expect(Object.keys(keyed.properties?.["metadata"]?.properties ?? {})).toEqual(["title", "description"]);
       expect(tools["set_context"]?.description).toContain('"memory": Learned facts');
+      expect(tools["set_context"]?.description).toContain('"skills" (a document by its title)');
       expect(schemaOf(tools, "load_context").properties?.["label"]?.enum).toEqual(["skills"]);
       expect(schemaOf(tools, "search_context").properties?.["label"]?.enum).toEqual(["knowledge"]);
     }));

@@ -1,6 +1,6 @@
 /** The system prompt: rendered once, the same until it is refreshed, and kept where it should be. */
 import { describe, expect, test } from "vitest";
-import { AgentContextProvider, Session } from "../sessions.ts";
+import { AgentContextProvider, AgentSessionProvider, Session } from "../sessions.ts";
 import { entries, readonlyText, skills, writableText } from "../testing/context-providers.ts";
 import { appendAll, codeOf, newObject, talk, text } from "../testing/in-object.ts";
 
@@ -111,12 +111,15 @@ describe("a cached prompt", () => {
     newObject().run(async (host) => {
       const store = writableText();
       const session = Session.create(host).withContext("memory").withCachedPrompt(store);
-      expect(await session.freezeSystemPrompt()).toBe(store.text());
+      const prompts = await Promise.all([session.freezeSystemPrompt(), session.freezeSystemPrompt()]);
+      expect(prompts).toEqual([store.text(), store.text()]);
+      expect(store.calls.filter((call) => call.startsWith("set"))).toHaveLength(1);
       await session.replaceContextBlock("memory", "a fact");
       await session.refreshSystemPrompt();
       expect(store.text()).toContain("a fact");
       const own = new AgentContextProvider(host, "_prompt");
-      await Session.create(host).withContext("memory").withCachedPrompt(own).freezeSystemPrompt();
+      const options = { context: [{ label: "memory" }], promptStore: own };
+      await new Session(new AgentSessionProvider(host), options).freezeSystemPrompt();
       expect(own.get()).toBe(store.text());
     }));
 
