@@ -30,7 +30,7 @@ export type ContextDeclaration = ContextOptions & { readonly label: string };
 
 /** `content`: null before the first load. */
 type Block = {
-  readonly declared: ContextDeclaration;
+  declared: ContextDeclaration;
   loading: Promise<void> | undefined;
   isInitialized: boolean;
   content: string | null;
@@ -56,18 +56,19 @@ export class ContextBlocks {
     this.#ownText = ownText;
   }
 
-  /** The last declaration of a label holds, in the place of the first. Throws `invalid_argument`. */
+  /**
+   * The last declaration of a label holds, in the place of the first; the same provider is not read again for it.
+   * Throws `invalid_argument`.
+   */
   declare(declared: ContextDeclaration): void {
     check(declared);
     const before = this.#blocks.get(declared.label);
-    const isSameProvider = before !== undefined && before.declared.provider === declared.provider;
-    this.#blocks.set(declared.label, {
-      declared,
-      loading: undefined,
-      isInitialized: isSameProvider && before.isInitialized,
-      content: null,
-      lastTurn: before?.lastTurn ?? Promise.resolve(),
-    });
+    if (before !== undefined && before.declared.provider === declared.provider) {
+      before.declared = declared;
+      return;
+    }
+    const lastTurn = before?.lastTurn ?? Promise.resolve();
+    this.#blocks.set(declared.label, { declared, loading: undefined, isInitialized: false, content: null, lastTurn });
   }
 
   has(label: string): boolean {
@@ -215,7 +216,10 @@ export class ContextBlocks {
     const text = content.toWellFormed();
     await this.#inTurn(block, async () => {
       await (isSkillProvider(provider) ? provider.set?.(key, text, description?.toWellFormed()) : provider.set?.(key, text));
-      await this.#read(block);
+      // What is written is written: a listing that can't be read now is read when it is next asked for.
+      await this.#read(block).catch(() => {
+        block.loading = undefined;
+      });
     });
   }
 

@@ -170,3 +170,18 @@ test("a storage that fails is told in words, and nothing of its failure", () =>
     expect(answer).toMatch(/^Error: /);
     expect(answer).not.toContain("password");
   }));
+
+test("an entry that was written is said to be, though the list of entries can't be read", () =>
+  newObject().run(async (host) => {
+    let reads = 0;
+    const provider = {
+      get: () => (++reads === 2 ? Promise.reject(new Error("down")) : `read ${reads}`),
+      search: () => null,
+      set: () => undefined,
+    };
+    const session = Session.create(host).withContext("knowledge", { provider });
+    expect(await call(session, "set_context", { label: "knowledge", content: "x", metadata: { title: "t" } })).toBe(
+      'Indexed "t" in knowledge.',
+    );
+    expect(await session.freezeSystemPrompt()).toContain("read 3");
+  }));
