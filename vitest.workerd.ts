@@ -22,7 +22,7 @@ export const exampleProject = {
   test: { name: "example", include: ["examples/**/*.workerd.test.ts"], testTimeout: 60_000 },
 };
 
-/** The engine's library, in a Durable Object of its own that has nothing else. */
+/** The engine's library, in a Durable Object of its own that has nothing else, and what it keeps in R2. */
 export const libraryProject = {
   plugins: [
     cloudflareTest({
@@ -31,7 +31,7 @@ export const libraryProject = {
         compatibilityDate: "2026-10-01",
         compatibilityFlags: ["nodejs_compat"],
         durableObjects: { HOST: { className: "TestHost", useSQLite: true } },
-        r2Buckets: ["SKILLS_BUCKET"],
+        r2Buckets: ["CONTENT"],
         d1Databases: ["SKILLS_DB"],
       },
     }),

@@ -27,7 +27,15 @@ export const caller =
     return response.json();
   };
 
-const SCOPES = ["sessions:read", "sessions:write", "sessions:write-as-server", "usage:read", "usage:write"];
+const SCOPES = [
+  "sessions:read",
+  "sessions:write",
+  "sessions:write-as-server",
+  "skills:read",
+  "skills:write",
+  "usage:read",
+  "usage:write",
+];
 
 /** A tenant with the given settings, and a call with a key of its own. */
 export async function provisionTenant(

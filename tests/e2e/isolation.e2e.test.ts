@@ -20,7 +20,7 @@ type Created = { id: string; key: string };
 const keyOf = async (path: string, scopes: readonly string[]): Promise<Created> =>
   (await plane.operator<Created>("POST", path, { name: "k", scopes })).body;
 
-/** A tenant's session with messages, usage and a job, and a key that may be revoked. `name` keeps ids apart. */
+/** A tenant's session with messages, usage and a job, a skill, and a key that may be revoked. `name` keeps ids apart. */
 async function furnish(tenant: Tenant, name: string): Promise<Owned> {
   const session = await plane.session(tenant, { external_id: `of-${name}`, name: `secret plans of ${name}` });
   const messages: object[] = Array.from({ length: MESSAGES - 1 }, (_, index) =>
@@ -34,6 +34,12 @@ async function furnish(tenant: Tenant, name: string): Promise<Owned> {
   ).body;
   const attachment = /att_\w+/.exec(picture.message.parts[0]?.url ?? "")?.[0] ?? "";
   await tenant.call("POST", `/v1/sessions/${session}/usage`, { event: { provider: "p", model: "m", usage: { input: 1 } } });
+  await tenant.call("PUT", `/v1/skills/of-${name}`, `The secret skill of ${name}.`, { "Content-Type": "text/markdown" });
+  for (const label of ["memory", "scratch"])
+    await tenant.call("PUT", `/v1/sessions/${session}/blocks/${label}`, { kind: "writable" });
+  const notes = `/v1/sessions/${session}/blocks/notes-of-${name}`;
+  await tenant.call("PUT", notes, { kind: "search", description: `The secret notes of ${name}` });
+  await tenant.call("PUT", `${notes}/entries/of-${name}`, { content: `The secret note of ${name}` });
   const { id: keyId } = await keyOf(`/v1/tenants/${tenant.id}/keys`, ["sessions:read"]);
   const ids = {
     tenant_id: tenant.id,
@@ -41,6 +47,9 @@ async function furnish(tenant: Tenant, name: string): Promise<Owned> {
     message_id: `${name}-0`,
     job_id: body.compaction_job_id,
     attachment_id: attachment,
+    label: `notes-of-${name}`,
+    name: "set_context",
+    key: `of-${name}`,
   };
   return { ...ids, key_id: keyId, external_id: `of-${name}` };
 }
@@ -119,6 +128,29 @@ const PREPARED: Record<string, Prepared> = {
     headers: { "Content-Type": "application/x-ndjson" },
   },
   [`GET ${S}/search`]: { query: "?q=xylophone" },
+  [`GET ${S}/blocks`]: {},
+  [`GET ${S}/blocks/{label}`]: {},
+  [`PUT ${S}/blocks/{label}`]: {
+    body: { kind: "search", description: "taken over" },
+    headers: { "If-Match": "*" },
+    unknown: { label: [412, "precondition_failed"] },
+  },
+  [`PATCH ${S}/blocks/{label}`]: { body: { description: "taken over" } },
+  [`POST ${S}/blocks/{label}/append`]: { body: { content: "taken over" }, values: { label: "memory" } },
+  [`DELETE ${S}/blocks/{label}`]: { values: { label: "scratch" } },
+  [`GET ${S}/blocks/{label}/entries`]: {},
+  [`GET ${S}/blocks/{label}/entries/{key}`]: {},
+  [`PUT ${S}/blocks/{label}/entries/{key}`]: {
+    body: { content: "taken over" },
+    headers: { "If-Match": "*" },
+    unknown: { key: [412, "precondition_failed"] },
+  },
+  [`DELETE ${S}/blocks/{label}/entries/{key}`]: {},
+  [`GET ${S}/prompt`]: {},
+  [`POST ${S}/prompt/refresh`]: {},
+  [`GET ${S}/tools`]: {},
+  [`POST ${S}/tools/{name}`]: { body: { arguments: { label: "memory", content: "taken over" } } },
+  [`GET ${S}/skills`]: {},
   [`POST ${S}/usage`]: { body: { event: { provider: "p", model: "m", usage: { input: 1 } } } },
   [`GET ${S}/usage`]: {},
   [`GET ${S}/usage/events`]: {},
@@ -129,6 +161,15 @@ const PREPARED: Record<string, Prepared> = {
   [`POST ${S}/compaction-jobs/{job_id}/cancel`]: {},
   "GET /v1/attachments/{attachment_id}": { query: "?session_id={session_id}" },
   "GET /v1/attachments/{attachment_id}/meta": { query: "?session_id={session_id}" },
+  "GET /v1/skills": {},
+  "GET /v1/skills/{key}": {},
+  "GET /v1/skills/{key}/versions": {},
+  "PUT /v1/skills/{key}": {
+    body: "Taken over.",
+    headers: { "Content-Type": "text/markdown", "If-Match": "*" },
+    unknown: { key: [412, "precondition_failed"] },
+  },
+  "DELETE /v1/skills/{key}": {},
   "GET /v1/search": { query: "?q=xylophone" },
   "GET /v1/compaction-jobs": {},
   "GET /v1/prices": {},
@@ -141,11 +182,14 @@ const PREPARED: Record<string, Prepared> = {
 };
 
 const snapshot = async () => {
-  const reads = ["", "/usage", "/messages?view=raw&limit=100"].map((path) =>
+  const entries = `/blocks/${owned["label"]}/entries`;
+  const reads = ["", "/usage", "/messages?view=raw&limit=100", "/blocks", entries].map((path) =>
     owner.call("GET", `/v1/sessions/${owned["session_id"]}${path}`),
   );
-  const [session, usage, messages] = await Promise.all(reads);
-  return { session: session?.body, usage: usage?.body["usage"], messages: messages?.body };
+  const skill = owner.call("GET", `/v1/skills/${owned["key"]}`);
+  const [session, usage, messages, blocks, notes] = await Promise.all(reads);
+  const context = [blocks?.body["data"], notes?.body["data"]];
+  return { session: session?.body, usage: usage?.body["usage"], messages: messages?.body, context, skill: (await skill).body };
 };
 await until("the owner's job to end", async () => {
   const { body } = await owner.call<{ compaction: { open_job_id: string | null } }>("GET", `/v1/sessions/${owned["session_id"]}`);
@@ -171,6 +215,7 @@ describe("across tenants", () => {
       `/v1/reports/cost${RANGE}&group_by=session`,
       `/v1/reports/usage${RANGE}&session_id=${session}`,
       "/v1/compaction-jobs",
+      "/v1/skills",
       "/v1/search?q=xylophone",
       `/v1/search?q=xylophone&session_id=${session}`,
     ];

@@ -16,7 +16,15 @@ export type Call = <T = Record<string, unknown>>(
 ) => Promise<Reply<T>>;
 export type Tenant = { readonly id: string; readonly key: string; readonly call: Call };
 
-export const ALL_SCOPES = ["sessions:read", "sessions:write", "sessions:write-as-server", "usage:read", "usage:write"];
+export const ALL_SCOPES = [
+  "sessions:read",
+  "sessions:write",
+  "sessions:write-as-server",
+  "skills:read",
+  "skills:write",
+  "usage:read",
+  "usage:write",
+];
 
 /** What tests reach of a session's object beyond its contract. */
 type FaultyObject = Rpc.DurableObjectBranded & { armFault(point: string): Promise<void> };

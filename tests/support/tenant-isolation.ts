@@ -37,6 +37,8 @@ const UNKNOWN: Owned = {
   attachment_id: "att_01m8ngf3edfk7twrevw9bs49r8",
   job_id: "job_01m8ngf3edfk7twrevw9bs49r8",
   key_id: "key_01m8ngf308esgbjat23tzm1xbm",
+  key: "no-such-key",
+  label: "no-such-block",
 };
 
 const NOTHING = [404, "not_found"] as const;

@@ -6,6 +6,8 @@ export const TENANT_SCOPES = [
   "sessions:read",
   "sessions:write",
   "sessions:write-as-server",
+  "skills:read",
+  "skills:write",
   "usage:read",
   "usage:write",
 ] as const;

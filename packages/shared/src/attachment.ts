@@ -11,6 +11,12 @@ export type AttachmentLink = { readonly id: AttachmentId; readonly sessionId: Se
 export const formatLink = ({ id, sessionId, mediaType }: AttachmentLink): string =>
   `${PATH}${id}?session_id=${sessionId}&media_type=${encodeURIComponent(mediaType)}`;
 
+/** Whether a value is a link to these bytes, whole. */
+export function linksTo(value: unknown, id: string): boolean {
+  const link = typeof value === "string" ? parseLink(value) : null;
+  return link?.id === id && formatLink(link) === value;
+}
+
 /** Null for any other text: it may be a path of another's API. */
 export function parseLink(text: string): AttachmentLink | null {
   if (!text.startsWith(PATH)) return null;

@@ -9,6 +9,8 @@ import { skillKeySchema } from "./skill.ts";
 export const MAX_BLOCKS = 32;
 /** UTF-8 bytes of all blocks of a session: the prompt that they make is one row. */
 export const MAX_CONTEXT_BYTES = 1_048_576;
+/** UTF-8 bytes: the texts of all blocks, their headers and lists of documents, in one row. */
+export const MAX_PROMPT_BYTES = 1_835_008;
 export const MAX_ENTRIES_PER_BLOCK = 10_000;
 const MAX_ENTRY_LENGTH = 262_144;
 const MAX_LISTED_KEYS = 1_000;

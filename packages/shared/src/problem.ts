@@ -22,8 +22,10 @@ export const PROBLEMS = {
   price_conflict: { status: 409, title: "Another price is in force at this instant" },
   job_not_open: { status: 409, title: "The job is already done" },
   job_open: { status: 409, title: "Another job of this session is open" },
+  wrong_block_kind: { status: 409, title: "The block is of another kind" },
   precondition_failed: { status: 412, title: "The resource has changed" },
   body_too_large: { status: 413, title: "The body is too large" },
+  context_full: { status: 413, title: "The session's context is full" },
   message_too_large: { status: 413, title: "The message is too large" },
   unsupported_media_type: { status: 415, title: "The body's media type is not accepted" },
   range_not_satisfiable: { status: 416, title: "The range lies past the end" },
@@ -37,6 +39,7 @@ export const PROBLEMS = {
   duplicate_message_id: { status: 422, title: "The message id is there twice" },
   role_not_allowed: { status: 422, title: "A client may not write this role" },
   part_not_allowed: { status: 422, title: "A client may not write this part" },
+  block_over_limit: { status: 422, title: "The text is longer than the block may be" },
   reserved_metadata: { status: 422, title: "The message holds metadata of the server's" },
   unknown_tool_call: { status: 422, title: "The message has no such tool call" },
   broken_media: { status: 422, title: "The part's bytes can't be read" },
@@ -54,7 +57,7 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** One field that is wrong: a JSON pointer into the body, or `?name` for a query parameter. */
+/** One field that is wrong: a JSON pointer into the body, `?name` for a query parameter, `{name}` for one in the path, or a header. */
 export const fieldProblemSchema = z.object({ pointer: z.string(), code: z.string(), message: z.string() });
 export type FieldProblem = z.infer<typeof fieldProblemSchema>;
 

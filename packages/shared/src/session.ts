@@ -1,5 +1,6 @@
 /** A session: one conversation, one object. */
 import * as z from "zod";
+import { newBlocksSchema } from "./block.ts";
 import { compactionPolicyPatchSchema } from "./compaction-policy.ts";
 import { externalIdSchema, metadataPatchSchema, metadataSchema, nameSchema, tagsSchema, userIdSchema } from "./fields.ts";
 import { sessionIdSchema } from "./ids.ts";
@@ -49,6 +50,7 @@ export const createSessionSchema = z
     tags: tagsSchema.optional(),
     parent_session_id: sessionIdSchema.optional(),
     compaction: compactionPolicyPatchSchema.optional(),
+    blocks: newBlocksSchema.optional(),
   })
   .meta({ id: "CreateSession" });
 export type CreateSession = z.infer<typeof createSessionSchema>;

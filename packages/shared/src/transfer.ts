@@ -1,11 +1,14 @@
 /**
- * A session as lines of NDJSON: one of the session itself, one of each message with its parent, one of each
- * overlay. They may come in any order; `position` is the order in which they were written.
+ * A session as lines of NDJSON: one of the session itself, one of each context block and entry, of each message
+ * with its parent, of each overlay, of the prompt and of each loaded skill. They may come in any order;
+ * `position` is the order in which they were written.
  */
 import * as z from "zod";
 import { instantSchema } from "./fields.ts";
 import { parseId } from "./ids.ts";
-import { messageIdSchema, newMessageSchema } from "./message.ts";
+import { blockLabelSchema, newBlockSchema, putEntrySchema } from "./block.ts";
+import { messageIdSchema, newMessageSchema, toolCallIdSchema } from "./message.ts";
+import { skillKeySchema } from "./skill.ts";
 import { retentionSchema } from "./overlay.ts";
 import { sessionSettingsSchema } from "./session.ts";
 
@@ -29,6 +32,8 @@ export const messageLineSchema = z.strictObject({
   position,
   parent_id: z.string().min(1).max(128).nullable(),
   created_at: instantSchema.optional(),
+  /** Calls of load_context in it whose documents were unloaded since. */
+  unloaded: z.array(toolCallIdSchema).max(1_000).optional(),
   message: newMessageSchema.safeExtend({ id: messageIdSchema }),
 });
 
@@ -51,8 +56,44 @@ export const overlayLineSchema = z.strictObject({
   }),
 });
 
-export const transferLineSchema = z.discriminatedUnion("kind", [sessionLineSchema, messageLineSchema, overlayLineSchema]);
+const moments = { created_at: instantSchema, updated_at: instantSchema };
+
+export const blockLineSchema = z.strictObject({ kind: z.literal("block"), position, ...moments, block: newBlockSchema });
+
+export const entryLineSchema = z.strictObject({
+  kind: z.literal("entry"),
+  ...moments,
+  entry: putEntrySchema.safeExtend({ label: blockLabelSchema, key: skillKeySchema }),
+});
+
+export const promptLineSchema = z.strictObject({ kind: z.literal("prompt"), prompt: z.string(), frozen_at: instantSchema });
+
+export const skillLineSchema = z.strictObject({
+  kind: z.literal("skill"),
+  label: blockLabelSchema,
+  key: z.string().min(1).max(256),
+  version: z.int().min(1).nullable(),
+  sha256: z.string().max(64).nullable(),
+  tokens: z.int().min(0),
+  loaded_at: instantSchema,
+});
+
+export const transferLineSchema = z.discriminatedUnion("kind", [
+  sessionLineSchema,
+  blockLineSchema,
+  entryLineSchema,
+  messageLineSchema,
+  overlayLineSchema,
+  promptLineSchema,
+  skillLineSchema,
+]);
 export type TransferLine = z.infer<typeof transferLineSchema>;
+export type BlockLine = z.infer<typeof blockLineSchema>;
+export type EntryLine = z.infer<typeof entryLineSchema>;
+export type PromptLine = z.infer<typeof promptLineSchema>;
+export type SkillLine = z.infer<typeof skillLineSchema>;
+/** What of a line is no message and no summary. */
+export type ContextLine = BlockLine | EntryLine | PromptLine | SkillLine;
 export type SessionLine = z.infer<typeof sessionLineSchema>;
 export type MessageLine = z.infer<typeof messageLineSchema>;
 export type OverlayLine = z.infer<typeof overlayLineSchema>;

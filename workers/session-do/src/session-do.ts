@@ -9,12 +9,13 @@ import { NOT_FOUND, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { JobRefusal } from "@sessionplane/shared/rpc/job-rpc";
 import type { SessionRpc } from "@sessionplane/shared/rpc/session-rpc";
-import { toOverlay } from "@sessionplane/engine/storage/sqlite/overlays";
+import { SessionContext } from "./context/session-context.ts";
+import { beginWith } from "./context/write-block.ts";
 import type { SessionEnv } from "./env.ts";
 import { closeBack } from "./events/sockets.ts";
 import type { FaultPoint } from "./fault-points.ts";
 import type { JobRow } from "./jobs/job-store.ts";
-import { cancelJob, getJob, requestCompaction, showJob } from "./jobs/requests.ts";
+import { cancelJob, getJob, listOverlays, requestCompaction, showJob } from "./jobs/requests.ts";
 import * as run from "./jobs/run.ts";
 import { append } from "./messages/append.ts";
 import { chooseLeaf, listBranches, listLeaves } from "./messages/branches.ts";
@@ -27,8 +28,8 @@ import type { SessionStore } from "./session-store.ts";
 import { describe, endSession, newRow, patchSession } from "./settings.ts";
 import { exportSession } from "./transfer/export.ts";
 import { Import } from "./transfer/import.ts";
-import { recordUsage } from "./usage/record.ts";
-import { toSessionUsage, toUsageEvent } from "./usage/ledger.ts";
+import { listUsageEvents, recordUsage } from "./usage/record.ts";
+import { toSessionUsage } from "./usage/ledger.ts";
 import { seqPage } from "./seq-page.ts";
 import { NO_JOB, Turns } from "./turns.ts";
 
@@ -43,6 +44,7 @@ const shown = (done: Result<{ readonly store: SessionStore; readonly value: JobR
 export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
   readonly #turns = new Turns(this.ctx, this.env);
   readonly #import = new Import(this.ctx.storage, this.#turns.bucket);
+  readonly #context = new SessionContext(this.#turns, this.env.CONTENT);
 
   override async alarm(): Promise<void> {
     await this.#turns.drain();
@@ -59,7 +61,10 @@ export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
   }
 
   async open(input: Parameters1<"open">) {
-    const store = this.#turns.open(() => newRow(input));
+    const store = this.#turns.open(
+      () => newRow(input),
+      (made) => beginWith(made, input.blocks ?? [], input.created_at),
+    );
     if (store.row.tenant_id !== input.tenant_id || store.row.session_id !== input.session_id)
       throw new Error("the object is another session's");
     return ok(describe(store, input.rules));
@@ -70,8 +75,8 @@ export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
     return this.#turns.read((store) => ok(this.#turns.listeners.stream(store, after ?? store.sequence.head, settle)));
   }
 
-  async exportSession({ to }: Parameters1<"exportSession">) {
-    return this.#turns.read((store) => exportSession(store, to, this.#turns.bucket));
+  async exportSession(query: Parameters1<"exportSession">) {
+    return this.#turns.read((store) => exportSession(store, query, this.#turns.bucket));
   }
 
   async stageImport(input: Parameters1<"stageImport">) {
@@ -170,6 +175,66 @@ export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
     return this.#turns.read((store) => showHits(store, found));
   }
 
+  async listBlocks() {
+    return this.#context.listBlocks();
+  }
+
+  async getBlock(query: Parameters1<"getBlock">) {
+    return this.#context.getBlock(query);
+  }
+
+  async putBlock(input: Parameters1<"putBlock">) {
+    return this.#context.putBlock(input);
+  }
+
+  async patchBlock(input: Parameters1<"patchBlock">) {
+    return this.#context.patchBlock(input);
+  }
+
+  async appendToBlock(input: Parameters1<"appendToBlock">) {
+    return this.#context.appendToBlock(input);
+  }
+
+  async deleteBlock(input: Parameters1<"deleteBlock">) {
+    return this.#context.deleteBlock(input);
+  }
+
+  async listEntries(query: Parameters1<"listEntries">) {
+    return this.#context.listEntries(query);
+  }
+
+  async getEntry(query: Parameters1<"getEntry">) {
+    return this.#context.getEntry(query);
+  }
+
+  async putEntry(input: Parameters1<"putEntry">) {
+    return this.#context.putEntry(input);
+  }
+
+  async deleteEntry(input: Parameters1<"deleteEntry">) {
+    return this.#context.deleteEntry(input);
+  }
+
+  async readPrompt() {
+    return this.#context.readPrompt();
+  }
+
+  async refreshPrompt() {
+    return this.#context.refreshPrompt();
+  }
+
+  async listTools() {
+    return this.#context.listTools();
+  }
+
+  async runTool(input: Parameters1<"runTool">) {
+    return this.#context.runTool(input);
+  }
+
+  async listLoadedSkills() {
+    return this.#context.listLoadedSkills();
+  }
+
   async recordUsage(input: Parameters1<"recordUsage">) {
     return this.#turns.write((store, now) => recordUsage(store, input, now));
   }
@@ -178,21 +243,16 @@ export class SessionDO extends DurableObject<SessionEnv> implements SessionRpc {
     return this.#turns.read((store) => ok({ usage: toSessionUsage(store.ledger.totals()), as_of: new Date().toISOString() }));
   }
 
-  async listUsageEvents({ limit, before_seq: before }: Parameters1<"listUsageEvents">) {
-    return this.#turns.read((store) =>
-      ok(seqPage(store.ledger.list(limit, before), limit, (row) => toUsageEvent(store.row.session_id, row))),
-    );
+  async listUsageEvents(query: Parameters1<"listUsageEvents">) {
+    return this.#turns.read((store) => ok(listUsageEvents(store, query)));
   }
 
   async requestCompaction(input: Parameters1<"requestCompaction">) {
     return this.#turns.write((store, now) => requestCompaction(store, input, now));
   }
 
-  async listOverlays({ limit, before_seq: before = Number.MAX_SAFE_INTEGER }: Parameters1<"listOverlays">) {
-    return this.#turns.read((store) => {
-      const newestFirst = store.overlays.all().filter((overlay) => overlay.seq < before);
-      return ok(seqPage(newestFirst.toReversed(), limit, toOverlay));
-    });
+  async listOverlays(query: Parameters1<"listOverlays">) {
+    return this.#turns.read((store) => ok(listOverlays(store, query)));
   }
 
   async listJobs({ limit, before_seq: before }: Parameters1<"listJobs">) {

@@ -52,9 +52,13 @@ export class Turns {
     return this.#outbox;
   }
 
-  /** The session, made when it is not there. */
-  open(row: () => SessionRow): SessionStore {
-    this.#store ??= this.#storage.transactionSync(() => SessionStore.create(this.#storage, this.options, row()));
+  /** The session, made when it is not there, with what it begins with. */
+  open(row: () => SessionRow, begin: (store: SessionStore) => void): SessionStore {
+    this.#store ??= this.#storage.transactionSync(() => {
+      const store = SessionStore.create(this.#storage, this.options, row());
+      begin(store);
+      return store;
+    });
     this.#outbox.arm(this.#store, Date.now());
     return this.#store;
   }

@@ -60,17 +60,22 @@ export class TextIndex {
   }
 
   /** `expression`: of the engine's `search/query.ts`. The best first, of equal ones the newest. */
-  find(expression: string, { role, created, session_id: id, after, limit }: Omit<IndexQuery, "q">): FoundText[] {
+  find(
+    expression: string,
+    { role, created, session_id: id, session_ids: ids, after, limit }: Omit<IndexQuery, "q">,
+  ): FoundText[] {
     const conditions = [
       "search_index MATCH ?",
       "texts.created_at >= ? AND texts.created_at < ?",
       ...(role === undefined ? [] : ["texts.role = ?"]),
       ...(id === undefined ? [] : ["sessions.id = ?"]),
+      ...(ids === undefined ? [] : ["sessions.id IN (SELECT value FROM json_each(?))"]),
     ];
     const values = [
       ...[expression, created.from, created.before],
       ...(role === undefined ? [] : [role]),
       ...(id === undefined ? [] : [id]),
+      ...(ids === undefined ? [] : [JSON.stringify(ids)]),
     ];
     const hits = `SELECT texts.doc AS doc, ${SCORE} AS score, sessions.id AS session_id, texts.seq AS seq FROM search_index
       JOIN texts ON texts.doc = search_index.rowid JOIN sessions ON sessions.number = texts.session

@@ -1,48 +1,29 @@
-/** Originals as text for a model. */
 import { expect, test } from "vitest";
-import { estimateText } from "../tokens/estimate.ts";
-import { type Original, renderOriginals } from "./recall.ts";
+import { recallText } from "./recall.ts";
 
-const originals = (count: number, text = "word ".repeat(20)): Original[] =>
-  Array.from({ length: count }, (_, index) => ({ id: `m${index}`, role: index % 2 === 0 ? "user" : "assistant", text }));
+const original = (id: string, text = id) => ({ id, role: "user", text });
 
-test("each stands below its role and id", () => {
-  expect(renderOriginals(originals(2, "said"))).toBe('[user, id "m0"]\nsaid\n\n[assistant, id "m1"]\nsaid');
+test("originals are shown with who said them and their ids", () => {
+  expect(recallText([original("m1", "hello"), original("m2", "world")])).toBe("[user] (m1) hello\n---\n[user] (m2) world");
+  expect(recallText([])).toBeNull();
 });
 
-test("nothing is null", () => {
-  expect(renderOriginals([])).toBeNull();
-});
-
-test("a budget is kept, and what is left out is said", () => {
-  const text = renderOriginals(originals(10), 100) ?? "";
-  expect(text).toMatch(/\(There is more: ask again with after "m\d"\.\)$/);
-  expect(estimateText(text)).toBeLessThan(150);
-  expect(text).toContain("m1");
-  expect(text).not.toContain("m5");
-});
-
-test("no more is read than is shown, and one", () => {
+test("what does not fit is left, with the id to go on after; no more is read than that", () => {
   let read = 0;
-  function* counted(): Generator<Original> {
-    for (const original of originals(100)) {
+  function* many() {
+    for (let index = 0; index < 1_000; index++) {
       read += 1;
-      yield original;
+      yield original(`m${index}`, "abcd".repeat(100));
     }
   }
-  renderOriginals(counted(), 100);
-  expect(read).toBeLessThan(6);
+  const text = recallText(many(), 350);
+  expect(text).toContain('call again with after: "m2"');
+  expect(text).not.toContain("(m3)");
+  expect(read).toBe(4);
 });
 
-test("one that is larger than the budget is given by its beginning, and never half a character of it", () => {
-  for (const text of ["word ".repeat(1_000), "咖啡".repeat(1_000), "🙂".repeat(1_000)]) {
-    const shown = renderOriginals([{ id: "m", role: "user", text }, ...originals(1)], 100) ?? "";
-    expect(estimateText(shown)).toBeLessThan(140);
-    expect(shown.isWellFormed()).toBe(true);
-    expect(shown).toContain('after "m"');
-  }
-});
-
-test("an id of any characters stays on its line", () => {
-  expect(renderOriginals([{ id: 'a"\nb', role: "user", text: "x" }])).toBe('[user, id "a\\"\\nb"]\nx');
+test("one that is larger than everything is cut, between characters", () => {
+  const text = recallText([original("m1", "😀".repeat(20_000))], 10);
+  expect(text?.isWellFormed()).toBe(true);
+  expect(text).toContain("more characters]");
 });

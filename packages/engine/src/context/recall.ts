@@ -1,36 +1,34 @@
-/**
- * Messages behind a summary as text for a model, as many as a budget of tokens takes, and how to go on. Pure.
- * The plane's object and the library's recall both use it.
- */
-import { cut } from "../compaction/transcript.ts";
+/** Originals behind summaries as text for a model: as many as fit, and where to go on. Pure. */
 import { estimateText } from "../tokens/estimate.ts";
+
+/** What a model reads of a conversation in one call. */
+export const RECALL_TOKENS = 4_000;
+/** Of a single message that is larger than all of that. */
+const MAX_MESSAGE_CHARACTERS = 12_000;
 
 export type Original = { readonly id: string; readonly role: string; readonly text: string };
 
-/** Of one answer: what a model can take in beside the conversation that made it ask. */
-export const RECALL_TOKENS = 4_000;
+const cut = (text: string): string => {
+  if (text.length <= MAX_MESSAGE_CHARACTERS) return text;
+  return `${text.slice(0, MAX_MESSAGE_CHARACTERS).replace(/[\uD800-\uDBFF]$/, "")}… [${text.length - MAX_MESSAGE_CHARACTERS} more characters]`;
+};
 
-/** An id is a caller's text: as JSON it stays on its line. */
-const heading = ({ id, role }: Original): string => `[${role}, id ${JSON.stringify(id)}]`;
+const show = ({ id, role, text }: Original): string => `[${role}] (${id}) ${cut(text)}`;
 
-/** One that alone is larger than the budget is given by its beginning: nothing could go on in its midst. */
-function fitting(text: string, tokens: number, budget: number): string {
-  return tokens <= budget ? text : cut(text, Math.floor(([...text].length * budget) / tokens));
-}
-
-/** In the order given, at least one; null when there are none. Reads no more of `originals` than it needs. */
-export function renderOriginals(originals: Iterable<Original>, budget = RECALL_TOKENS): string | null {
+/** Null when there are none. The first is always in; reads no further than what fits. */
+export function recallText(originals: Iterable<Original>, maxTokens = RECALL_TOKENS): string | null {
   const shown: string[] = [];
+  let tokens = 0;
   let last = "";
-  let left = budget;
   for (const original of originals) {
-    const section = `${heading(original)}\n${original.text}`;
-    const tokens = estimateText(section);
-    if (shown.length > 0 && tokens > left)
-      return [...shown, `(There is more: ask again with after ${JSON.stringify(last)}.)`].join("\n\n");
-    shown.push(fitting(section, tokens, budget));
-    left -= tokens;
+    const text = show(original);
+    tokens += estimateText(text);
+    if (shown.length > 0 && tokens > maxTokens) {
+      shown.push(`There are more. To go on, call again with after: ${JSON.stringify(last)}`);
+      break;
+    }
+    shown.push(text);
     last = original.id;
   }
-  return shown.length === 0 ? null : shown.join("\n\n");
+  return shown.length === 0 ? null : shown.join("\n---\n");
 }

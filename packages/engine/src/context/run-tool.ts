@@ -18,11 +18,14 @@ export type Recall = {
   readonly after?: string | undefined;
 };
 
+/** Of a block that was written. */
+export type Usage = Pick<ContextBlock, "tokens" | "maxTokens">;
+
 /** What tools do, done by whoever keeps the session's context. */
 export interface ToolTarget {
   blocks(): Awaitable<readonly ContextBlock[]>;
-  /** Writes a block without keys; the block as it is then. */
-  write(label: string, content: string, action: "replace" | "append"): Awaitable<Outcome<ContextBlock>>;
+  /** Writes a block without keys; what it holds then. */
+  write(label: string, content: string, action: "replace" | "append"): Awaitable<Outcome<Usage>>;
   writeEntry(label: string, key: string, content: string, description: string | undefined): Awaitable<Outcome<null>>;
   /** Null: there is no document with this key. */
   load(label: string, key: string): Awaitable<Outcome<string | null>>;
@@ -61,7 +64,7 @@ async function find(target: ToolTarget, label: string, kind: Kind): Promise<Outc
   return { ok: false, because: `"${label}" is not a ${WORDS[kind]} block. These are: ${quoted(labels)}` };
 }
 
-const usage = ({ tokens, maxTokens }: ContextBlock): string =>
+const usage = ({ tokens, maxTokens }: Usage): string =>
   maxTokens === undefined ? `${tokens} tokens` : `${percentUsed(tokens, maxTokens)}% (${tokens}/${maxTokens} tokens)`;
 
 async function setContext(target: ToolTarget, args: z.infer<typeof setContextArguments>): Promise<ToolAnswer> {
@@ -132,17 +135,20 @@ async function withArguments<S extends z.ZodType>(
   return args.success ? run(args.data) : refused(`the arguments do not fit: ${issueText(args.error)}`);
 }
 
-type Runner = (target: ToolTarget, sent: unknown) => Promise<ToolAnswer>;
+/** `session_search` alone, for whoever can search other sessions. */
+export const searchSessions = (sent: unknown, search: ToolTarget["searchSessions"]): Promise<ToolAnswer> =>
+  withArguments(queryArguments, sent, async ({ query }) => said((await search(query)) ?? NOTHING_FOUND));
 
-const RUNNERS: Readonly<Record<ToolName, Runner>> = {
+type Run = (target: ToolTarget, sent: unknown) => Promise<ToolAnswer>;
+
+const RUNS: Readonly<Record<ToolName, Run>> = {
   set_context: (target, sent) => withArguments(setContextArguments, sent, (args) => setContext(target, args)),
   load_context: (target, sent) => withArguments(keyArguments, sent, (args) => loadContext(target, args)),
   unload_context: (target, sent) => withArguments(keyArguments, sent, (args) => unloadContext(target, args)),
   search_context: (target, sent) => withArguments(searchArguments, sent, (args) => searchContext(target, args)),
-  session_search: (target, sent) =>
-    withArguments(queryArguments, sent, async ({ query }) => said((await target.searchSessions(query)) ?? NOTHING_FOUND)),
+  session_search: (target, sent) => searchSessions(sent, (query) => target.searchSessions(query)),
   recall: (target, sent) => withArguments(recallArguments, sent, (args) => recall(target, args)),
 };
 
 /** Rejects only when the session's storage does. */
-export const runTool = (target: ToolTarget, name: ToolName, sent: unknown): Promise<ToolAnswer> => RUNNERS[name](target, sent);
+export const runTool = (target: ToolTarget, name: ToolName, sent: unknown): Promise<ToolAnswer> => RUNS[name](target, sent);

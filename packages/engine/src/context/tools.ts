@@ -146,6 +146,7 @@ export const TOOL_NAMES = [
   "recall",
 ] as const;
 export type ToolName = (typeof TOOL_NAMES)[number];
+export const isToolName = (name: string): name is ToolName => TOOL_NAMES.some((one) => one === name);
 
 /** The schema as JSON Schema, for any model. */
 export const inputSchemaOf = ({ schema }: ToolDefinition): Record<string, unknown> => {

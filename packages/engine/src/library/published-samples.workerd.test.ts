@@ -11,6 +11,7 @@ import {
   type SessionProvider,
   Sessions,
   createCompactFunction,
+  truncateOlderMessages,
 } from "./sessions.ts";
 import { idsOf, newObject, talk, text, textOf } from "./testing/in-object.ts";
 
@@ -137,6 +138,22 @@ describe("the experimental generation", () => {
       await manager.delete(info.id);
       expect((await manager.list()).length).toBe(3);
       expect(manager.getSession(forked.id)).toBe(manager.getSession(forked.id));
+    }));
+
+  test("older messages are shortened for a model, on a copy", () =>
+    newObject().run(async (host) => {
+      const session = Session.create(host);
+      await session.appendMessage(text("long", "x".repeat(10_001)));
+      for (const id of ["m1", "m2", "m3", "m4"]) await session.appendMessage(text(id));
+      const history = await session.getHistory();
+      const truncated: SessionMessage[] = truncateOlderMessages(history);
+      expect(truncated.map((message) => message.parts[0]?.text?.length)).toEqual([10_027, 2, 2, 2, 2]);
+      expect(truncated[1]).toBe(history[1]);
+      expect(truncateOlderMessages(history, { step: 8 })).toBe(history);
+      expect(await session.getHistory()).toEqual(history);
+      const refused = [{ keepRecent: -1 }, { step: 0 }, { maxTextChars: Number.NaN }, { maxToolOutputChars: 1.5 }];
+      for (const options of refused)
+        expect(() => truncateOlderMessages(history, options)).toThrow(expect.objectContaining({ code: "invalid_argument" }));
     }));
 });
 

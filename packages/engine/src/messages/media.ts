@@ -84,6 +84,10 @@ export function mediaOf(bytes: Uint8Array, mediaType: string): Media {
   return { id: attachmentIdOf(digest), sha256: digest.toString("hex"), mediaType, bytes };
 }
 
+/** What stands at a place of a message; undefined when the way there ends before. */
+export const valueAt = (message: Message, path: MediaRef["path"]): unknown =>
+  path.reduce<unknown>((value, key) => (isObject(value) ? value[key] : undefined), message);
+
 function replaceOne(value: unknown, path: readonly (string | number)[], text: string): unknown {
   const [key, ...rest] = path;
   if (key === undefined) return text;

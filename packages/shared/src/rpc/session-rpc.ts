@@ -2,6 +2,7 @@
  * What a session's object offers to `api` (through `session-client.ts`) and to the compactor. `SessionDO`
  * implements it. Every method answers with a Result; a throw is a broken object or platform.
  */
+import type { NewBlock } from "../block.ts";
 import type { CompactionJob } from "../compaction-job.ts";
 import type { CompactionPolicyPatch } from "../compaction-policy.ts";
 import type { JobId, SessionId, TenantId } from "../ids.ts";
@@ -11,8 +12,9 @@ import type { Problem } from "../problem.ts";
 import type { Result } from "../result.ts";
 import type { FoundInSession, SearchHit, SearchPage, SessionSearch } from "../search.ts";
 import type { PatchSession, Session, SessionSettings, SessionUsage } from "../session.ts";
-import type { MessageLine, OverlayLine } from "../transfer.ts";
+import type { TransferLine } from "../transfer.ts";
 import type { PricedUsage, RecordedUsage, UsageEvent } from "../usage-event.ts";
+import type { ContextRpc } from "./context-rpc.ts";
 import type { ClaimedJob, JobCommit, JobFailure, JobItem, JobRefusal } from "./job-rpc.ts";
 
 /** A request's `Idempotency-Key`, hashed with method and path, and the hash of its body. */
@@ -34,6 +36,8 @@ export type OpenSession = {
   readonly settings: SessionSettings;
   readonly created_at: number;
   readonly rules: TenantRules;
+  /** What it begins with: checked by `checkNewBlocks`. */
+  readonly blocks?: readonly NewBlock[];
 };
 
 export type AppendMessages = {
@@ -126,13 +130,15 @@ export type HistoryQuery = MediaQuery & {
   /** The longest recent run that fits; the newest message is always in. */
   readonly max_bytes?: number;
   readonly max_tokens?: number;
+  /** Older messages with long outputs and texts cut; what is older begins anew every so many messages. */
+  readonly truncate_older?: number;
 };
 
 /**
  * Where a page ended: at `seq` of the path to `leaf`. It names its path, so that a read that began goes on
- * along it when another leaf is active by then.
+ * along it when another leaf is active by then. `whole_from`: the first message that is not cut, when older ones are.
  */
-export type HistoryPlace = { readonly leaf: number; readonly seq: number };
+export type HistoryPlace = { readonly leaf: number; readonly seq: number; readonly whole_from?: number };
 
 /** A message as stored JSON, so that it is sent on without being parsed. */
 export type HistoryItem = { readonly json: string; readonly meta: MessageMeta };
@@ -148,7 +154,7 @@ export type HistoryPage = {
   readonly next: HistoryPlace | null;
 };
 
-export type StreamQuery = Pick<HistoryQuery, "leaf_id" | "view" | "order" | "attachments">;
+export type StreamQuery = Pick<HistoryQuery, "leaf_id" | "view" | "order" | "attachments" | "truncate_older">;
 
 /** How a read gives the bytes of messages: as links, or in place, exactly as they came. */
 export type MediaQuery = { readonly attachments?: "link" | "inline" };
@@ -169,7 +175,7 @@ export type SeqQuery = { readonly limit: number; readonly before_seq?: number };
 export type UsageReading = { readonly usage: SessionUsage; readonly as_of: string };
 
 /** Lines of a session that is being made of them. `line`: where each stood, for refusals. */
-export type StagedLine = { readonly line: number; readonly entry: MessageLine | OverlayLine };
+export type StagedLine = { readonly line: number; readonly entry: Exclude<TransferLine, { kind: "session" }> };
 
 export type StageLines = {
   readonly tenant_id: TenantId;
@@ -179,14 +185,19 @@ export type StageLines = {
   readonly lines: readonly StagedLine[];
 };
 
+/** `to`: the path to this message alone, as a fork has it. `messages: false`: settings and context, as a split has them. */
+export type ExportQuery = { readonly to?: string; readonly messages?: boolean };
+
 export type FinishImport = OpenSession & {
   /** Absent: the last message. */
   readonly leaf_id: string | null;
+  /** The lines are a session of ours, with all that there is to say of it. */
+  readonly is_own: boolean;
 };
 
 export type Imported = { readonly session: Session; readonly messages: number; readonly overlays: number };
 
-export interface SessionRpc {
+export interface SessionRpc extends ContextRpc {
   /** Creates the session in its object. Idempotent: a second call changes nothing. */
   open(input: OpenSession): Promise<Result<Session, Problem>>;
   describe(rules: TenantRules): Promise<Result<Session, Problem>>;
@@ -202,8 +213,8 @@ export interface SessionRpc {
   readHistory(query: HistoryQuery): Promise<Result<HistoryPage, Problem>>;
   /** Server-sent events after a place in the log, for as long as someone reads. Absent: what comes next. */
   streamEvents(query: { after?: number }): Promise<Result<ReadableStream<Uint8Array>, Problem>>;
-  /** The session as NDJSON; `to`: the path to this message alone, as a fork has it. */
-  exportSession(query: { to?: string }): Promise<Result<ReadableStream<Uint8Array>, Problem>>;
+  /** The session as NDJSON. */
+  exportSession(query: ExportQuery): Promise<Result<ReadableStream<Uint8Array>, Problem>>;
   /** Keeps lines for a session that is not there yet. Refused when it is. */
   stageImport(input: StageLines): Promise<Result<null, Problem>>;
   /** Makes the session of the lines, all at once. */

@@ -20,6 +20,8 @@ export type IndexQuery = SearchFilter & {
   readonly q: string;
   readonly limit: number;
   readonly session_id?: string;
+  /** Only in these sessions. */
+  readonly session_ids?: readonly string[];
   readonly after?: IndexPlace;
 };
 

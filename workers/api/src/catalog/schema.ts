@@ -1,10 +1,12 @@
 /**
  * The catalog's tables in D1. Truth for tenants, keys, prices, idempotency and audit; a projection of
- * what the session objects say for sessions, usage and jobs. Instants are epoch milliseconds, money is
- * integer nano-USD, documents are JSON text. No foreign keys: a tenant's rows are erased by its id, and
- * an audit row outlives what it speaks of. Migrations are generated from here and are additive.
+ * what the session objects say for sessions, usage and jobs, and of what R2 holds for skills. Instants are
+ * epoch milliseconds, money is integer nano-USD, documents are JSON text. No foreign keys: a tenant's rows
+ * are erased by its id, and an audit row outlives what it speaks of. Migrations are generated from here and
+ * are additive.
  */
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import type { NewBlock } from "@sessionplane/shared/block";
 import type { CompactionJob } from "@sessionplane/shared/compaction-job";
 import type { Metadata } from "@sessionplane/shared/fields";
 import type { SessionSettings } from "@sessionplane/shared/session";
@@ -62,6 +64,8 @@ export const sessions = sqliteTable(
     metadata: text({ mode: "json" }).$type<Metadata>().notNull(),
     tags: text({ mode: "json" }).$type<string[]>().notNull(),
     settings: text({ mode: "json" }).$type<SessionSettings>().notNull(),
+    /** What its object is to be opened with; null once it has said that it is there. */
+    blocks: text({ mode: "json" }).$type<readonly NewBlock[]>(),
     endReason: text("end_reason"),
     leafId: text("leaf_id"),
     messageCount: integer("message_count").notNull(),
@@ -86,6 +90,7 @@ export const sessions = sqliteTable(
     uniqueIndex("sessions_external_id").on(t.tenantId, t.externalId),
     index("sessions_created_at").on(t.tenantId, t.createdAt, t.id),
     index("sessions_updated_at").on(t.tenantId, t.updatedAt, t.id),
+    index("sessions_user").on(t.tenantId, t.userId, t.updatedAt),
     index("sessions_swept_at").on(t.sweptAt),
   ],
 );
@@ -175,6 +180,24 @@ export const compactionJobs = sqliteTable(
     index("compaction_jobs_tenant").on(t.tenantId, t.createdAt, t.id),
     index("compaction_jobs_state").on(t.state, t.createdAt, t.id),
   ],
+);
+
+/** A deleted skill stays as a row with its last version, so that what is told late does not bring it back. */
+export const skills = sqliteTable(
+  "skills",
+  {
+    tenantId: text("tenant_id").notNull(),
+    key: text().notNull(),
+    version: integer().notNull(),
+    description: text(),
+    sha256: text().notNull(),
+    bytes: integer().notNull(),
+    tokenEstimate: integer("token_estimate").notNull(),
+    createdAt: integer("created_at").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+    deletedAt: integer("deleted_at"),
+  },
+  (t) => [primaryKey({ columns: [t.tenantId, t.key] })],
 );
 
 export const idempotency = sqliteTable(

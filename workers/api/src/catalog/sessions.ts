@@ -2,7 +2,8 @@
  * The `sessions` table: what the session objects say of themselves, for lists and filters. `api` writes a
  * new session's row first, since it holds the unique external id; the projection alone updates it.
  */
-import { type SQL, and, eq, inArray, max, sql } from "drizzle-orm";
+import { type SQL, and, desc, eq, inArray, max, sql } from "drizzle-orm";
+import type { NewBlock } from "@sessionplane/shared/block";
 import { type CompactionPolicyPatch, layerPolicies } from "@sessionplane/shared/compaction-policy";
 import { formatInstant } from "@sessionplane/shared/fields";
 import type { SessionId, TenantId } from "@sessionplane/shared/ids";
@@ -14,13 +15,19 @@ import { sessions } from "./schema.ts";
 
 const NO_USAGE = { usageEvents: 0, inputTokens: 0, outputTokens: 0, listNano: 0, billedNano: 0, unpricedEvents: 0 };
 
+/** What its object needs to be opened with. */
+export type SessionToOpen = {
+  readonly settings: SessionSettings;
+  readonly created_at: number;
+  readonly blocks: readonly NewBlock[];
+};
+
 /** The row of a session whose object is opened next. False when the id or external id is taken. */
 export async function insertSession(
   db: CatalogDb,
   tenantId: TenantId,
   id: SessionId,
-  settings: SessionSettings,
-  createdAt: number,
+  { settings, created_at: createdAt, blocks }: SessionToOpen,
 ): Promise<boolean> {
   try {
     await db.insert(sessions).values({
@@ -36,6 +43,7 @@ export async function insertSession(
       metadata: settings.metadata,
       tags: settings.tags,
       settings,
+      blocks: blocks.length === 0 ? null : blocks,
       messageCount: 0,
       tokenEstimate: 0,
       compactionState: "idle",
@@ -53,18 +61,13 @@ export async function insertSession(
   }
 }
 
-/** What its object needs to be opened with. */
-export async function findSessionToOpen(
-  db: CatalogDb,
-  tenantId: TenantId,
-  id: SessionId,
-): Promise<{ settings: SessionSettings; created_at: number } | null> {
+export async function findSessionToOpen(db: CatalogDb, tenantId: TenantId, id: SessionId): Promise<SessionToOpen | null> {
   const row = await db
-    .select({ settings: sessions.settings, createdAt: sessions.createdAt })
+    .select({ settings: sessions.settings, createdAt: sessions.createdAt, blocks: sessions.blocks })
     .from(sessions)
     .where(and(eq(sessions.tenantId, tenantId), eq(sessions.id, id)))
     .get();
-  return row === undefined ? null : { settings: row.settings, created_at: row.createdAt };
+  return row === undefined ? null : { settings: row.settings, created_at: row.createdAt, blocks: row.blocks ?? [] };
 }
 
 export async function findSessionIdByExternalId(db: CatalogDb, tenantId: TenantId, externalId: string): Promise<string | null> {
@@ -115,6 +118,21 @@ function conditions(tenantId: TenantId, filter: SessionFilter): SQL | undefined 
     within(sessions.updatedAt, filter.updatedAt),
     pastCursor(byInstant, sessions.id, filter),
   );
+}
+
+/** More than that no index is asked about. */
+const MAX_SESSIONS_OF_USER = 1_000;
+
+/** The ones that were written to last. */
+export async function sessionIdsOfUser(db: CatalogDb, tenantId: TenantId, userId: string): Promise<string[]> {
+  const rows = await db
+    .select({ id: sessions.id })
+    .from(sessions)
+    .where(and(eq(sessions.tenantId, tenantId), eq(sessions.userId, userId)))
+    .orderBy(desc(sessions.updatedAt))
+    .limit(MAX_SESSIONS_OF_USER)
+    .all();
+  return rows.map(({ id }) => id);
 }
 
 /** One row more than the limit. */

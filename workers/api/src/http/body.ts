@@ -11,19 +11,24 @@ import { problemReply } from "./problems.ts";
 
 export const MAX_JSON_BYTES = 8 * 1024 * 1024;
 
-/** The body's bytes, or null when there are more than `limit`, whatever Content-Length says. */
-async function readLimited(stream: ReadableStream<Uint8Array>, limit: number): Promise<Uint8Array | null> {
-  const chunks: Uint8Array[] = [];
+/** Read and dropped past a limit: who is cut off while it sends does not hear why. */
+const MAX_DROPPED_BYTES = 32 * 1024 * 1024;
+
+/** The body's bytes, or null when there are more than `limit`, whatever Content-Length says. Never keeps more than that. */
+export async function readLimited(stream: ReadableStream<Uint8Array>, limit: number): Promise<Uint8Array | null> {
+  let chunks: Uint8Array[] = [];
   let size = 0;
   const reader = stream.getReader();
   for (let read = await reader.read(); !read.done; read = await reader.read()) {
     size += read.value.byteLength;
-    if (size > limit) {
+    if (size > limit + MAX_DROPPED_BYTES) {
       await reader.cancel();
       return null;
     }
-    chunks.push(read.value);
+    if (size > limit) chunks = [];
+    else chunks.push(read.value);
   }
+  if (size > limit) return null;
   const bytes = new Uint8Array(size);
   let offset = 0;
   for (const chunk of chunks) {

@@ -32,9 +32,10 @@ export const cursorSchema = <T extends z.ZodType>(position: T) =>
 export const instantCursorSchema = cursorSchema(z.tuple([z.int(), z.string().max(200)]));
 /** Lists ordered by a session's log. */
 export const seqCursorSchema = cursorSchema(z.tuple([z.int().min(1)])).transform(([seq]) => seq);
-/** Reads of a path: of which session, to which leaf, and where on it. */
-export const placeCursorSchema = cursorSchema(z.tuple([z.string(), z.int().min(0), z.int().min(0)]));
-export const encodePlace = (sessionId: string, { leaf, seq }: HistoryPlace): string => encodeCursor([sessionId, leaf, seq]);
+/** Reads of a path: of which session, to which leaf, where on it, and from where on messages are whole. */
+export const placeCursorSchema = cursorSchema(z.tuple([z.string(), z.int().min(0), z.int().min(0), z.int().min(0).optional()]));
+export const encodePlace = (sessionId: string, { leaf, seq, whole_from: wholeFrom }: HistoryPlace): string =>
+  encodeCursor([sessionId, leaf, seq, ...(wholeFrom === undefined ? [] : [wholeFrom])]);
 
 /** The place that a cursor of this session names. */
 export function placeOf(
@@ -42,6 +43,7 @@ export function placeOf(
   cursor: z.output<typeof placeCursorSchema> | undefined,
 ): Result<{ after?: HistoryPlace }, Problem> {
   if (cursor === undefined) return ok({});
-  const [session, leaf, seq] = cursor;
-  return session === sessionId ? ok({ after: { leaf, seq } }) : err(fieldProblem("invalid", "?cursor", "is another session's"));
+  const [session, leaf, seq, wholeFrom] = cursor;
+  if (session !== sessionId) return err(fieldProblem("invalid", "?cursor", "is another session's"));
+  return ok({ after: { leaf, seq, ...(wholeFrom === undefined ? {} : { whole_from: wholeFrom }) } });
 }

@@ -52,7 +52,7 @@ ON CONFLICT (id) DO UPDATE SET
   compaction_state = excluded.compaction_state, open_job_id = excluded.open_job_id,
   usage_events = excluded.usage_events, input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
   list_nano = excluded.list_nano, billed_nano = excluded.billed_nano, unpriced_events = excluded.unpriced_events,
-  revision = excluded.revision, seq = excluded.seq, updated_at = excluded.updated_at
+  revision = excluded.revision, blocks = NULL, seq = excluded.seq, updated_at = excluded.updated_at
 WHERE excluded.seq > sessions.seq AND excluded.tenant_id = sessions.tenant_id`;
 
 /** ?1: `[{tenant, session, seq, created, updated, job}]`, the newest fact of each job. */

@@ -89,6 +89,7 @@ export async function receive(
     settings,
     created_at: header === null ? Date.now() : Date.parse(header.created_at),
     leaf_id: header?.leaf_id ?? null,
+    is_own: header !== null,
     rules: rulesOf(tenant),
   };
   const finished = await callObject(env, tenantId, sessionId, (session) => session.finishImport(finish));

@@ -46,7 +46,7 @@ export class BlockStore {
 
   all(): BlockRow[] {
     return this.#sql
-      .exec(`SELECT ${COLUMNS} FROM blocks ORDER BY position`)
+      .exec(`SELECT ${COLUMNS} FROM blocks ORDER BY position, label`)
       .toArray()
       .map((row) => rowSchema.parse(row));
   }
@@ -75,6 +75,19 @@ export class BlockStore {
          updated_at = excluded.updated_at`,
       ...[label, kind, description, content, estimateText(content), max_tokens, JSON.stringify(settings), now, now],
     );
+  }
+
+  /** As it was elsewhere. */
+  restore(
+    draft: BlockDraft,
+    { position, created_at, updated_at }: { position: number; created_at: number; updated_at: number },
+  ): void {
+    this.put(draft, created_at);
+    this.#sql.exec("UPDATE blocks SET position = ?, updated_at = ? WHERE label = ?", position, updated_at, draft.label);
+  }
+
+  clear(): void {
+    this.#sql.exec("DELETE FROM blocks");
   }
 
   delete(label: string): void {

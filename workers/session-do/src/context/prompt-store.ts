@@ -33,6 +33,11 @@ export class PromptStore {
     this.forget();
   }
 
+  clear(): void {
+    this.#sql.exec("DELETE FROM prompt");
+    this.forget();
+  }
+
   /** The next one who asks is given it as the blocks are then. */
   expire(): void {
     this.#sql.exec("UPDATE prompt SET expired = 1");

@@ -3,8 +3,11 @@ import { compactionPolicySchema, layerPolicies } from "@sessionplane/shared/comp
 import type { CompactionJob } from "@sessionplane/shared/compaction-job";
 import { NOT_FOUND, type Problem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
-import type { Idempotency, TenantRules, Written } from "@sessionplane/shared/rpc/session-rpc";
+import type { Overlay } from "@sessionplane/shared/overlay";
+import type { Idempotency, SeqPage, SeqQuery, TenantRules, Written } from "@sessionplane/shared/rpc/session-rpc";
 import { calibratePolicy } from "@sessionplane/engine/tokens/calibrate";
+import { toOverlay } from "@sessionplane/engine/storage/sqlite/overlays";
+import { seqPage } from "../seq-page.ts";
 import type { SessionStore } from "../session-store.ts";
 import { type JobRow, toCompactionJob } from "./job-store.ts";
 import { planFor, queueJob } from "./plan-job.ts";
@@ -76,4 +79,10 @@ export function cancelJob(
     return ok({ reply: showJob(store, cancelled), receipt: job.id });
   };
   return store.atomically(() => store.keys.once(input.idempotency, now, effect, (id) => replay(store, id)));
+}
+
+export function listOverlays(store: SessionStore, query: SeqQuery): SeqPage<Overlay> {
+  const { limit, before_seq: before = Number.MAX_SAFE_INTEGER } = query;
+  const newestFirst = store.overlays.all().filter((overlay) => overlay.seq < before);
+  return seqPage(newestFirst.toReversed(), limit, toOverlay);
 }

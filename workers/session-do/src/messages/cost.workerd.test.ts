@@ -1,6 +1,7 @@
 import { evictDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Message } from "@sessionplane/shared/message";
+import type { HistoryQuery } from "@sessionplane/shared/rpc/session-rpc";
 import { RULES, type TestSession, append, conversation, message, opened, valueOf } from "../testing/session.ts";
 import { type Rows, rowsOf } from "../testing/rows.ts";
 
@@ -28,8 +29,8 @@ const put = (session: TestSession, one: Message): Promise<Rows> =>
 describe("rows", () => {
   // First: what follows edits the large one.
   test("of a recent window and of a cold leaf are the same at any length", async () => {
-    const window = (session: TestSession) =>
-      rowsOf(session, (object) => object.readHistory({ view: "history", order: "asc", limit: 200, max_bytes: 20_000 }));
+    const window = (session: TestSession, more: Partial<HistoryQuery> = {}) =>
+      rowsOf(session, (object) => object.readHistory({ view: "history", order: "asc", limit: 200, max_bytes: 20_000, ...more }));
     const cold = async (session: TestSession) => {
       await evictDurableObject(session.stub);
       return rowsOf(session, (object) => object.readHistory({ view: "history", order: "desc", limit: 1 }));
@@ -37,6 +38,7 @@ describe("rows", () => {
     const [short, long] = [await window(small), await window(large)];
     expect(short.read).toBeLessThan(60);
     expect(long).toEqual(short);
+    for (const session of [small, large]) expect((await window(session, { truncate_older: 8 })).read).toBeLessThan(80);
     const [coldShort, coldLong] = [await cold(small), await cold(large)];
     expect(coldShort.read).toBeLessThan(30);
     expect(coldLong).toEqual(coldShort);

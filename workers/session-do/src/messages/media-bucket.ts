@@ -2,6 +2,7 @@
  * Large attachments in R2, under the session's own prefix. An object is noted before it is uploaded and
  * deleted when nothing refers to it, so that a death in between leaves none behind.
  */
+import { linksTo } from "@sessionplane/shared/attachment";
 import type { SessionId, TenantId } from "@sessionplane/shared/ids";
 import { type Message, messageSchema } from "@sessionplane/shared/message";
 import { type Problem, problem } from "@sessionplane/shared/problem";
@@ -15,6 +16,7 @@ import {
   mediaOf,
   mediaPlaces,
   replaceAt,
+  valueAt,
 } from "@sessionplane/engine/messages/media";
 import { MAX_STORED_BYTES, type MediaStore } from "@sessionplane/engine/storage/sqlite/media-store";
 import type { FaultPoints } from "../fault-points.ts";
@@ -153,13 +155,14 @@ export class MediaBucket {
       const bytes = typeof source === "string" ? await this.#download(source) : source;
       base64.set(id, bytes === null ? null : Buffer.from(bytes).toString("base64"));
     }
+    const message = messageSchema.parse(JSON.parse(json));
     const texts = new Map<MediaRef["path"], string>();
     for (const { path, prefix, id } of refs) {
       const text = base64.get(id) ?? null;
-      // What was deleted since it was read stays a link.
-      if (text !== null) texts.set(path, prefix + text);
+      // What was deleted since it was read stays a link, and what was cut from the message stays away.
+      if (text !== null && linksTo(valueAt(message, path), id)) texts.set(path, prefix + text);
     }
-    return JSON.stringify(replaceAt(messageSchema.parse(JSON.parse(json)), texts));
+    return JSON.stringify(replaceAt(message, texts));
   }
 
   async #download(key: string): Promise<Uint8Array | null> {

@@ -24,6 +24,7 @@ import { type Limits, MAX_PAGE_BYTES, take } from "@sessionplane/engine/history/
 import { base64Length } from "@sessionplane/engine/messages/media";
 import type { SessionStore } from "../session-store.ts";
 import type { MediaBucket } from "./media-bucket.ts";
+import { truncated, wholeFrom } from "./truncate-older.ts";
 
 const MAX_STREAM_ROWS = 200;
 /** More than the API asks for; what is sent beside the content stays small. */
@@ -55,10 +56,21 @@ function* weighed(store: SessionStore, reads: Iterable<Read>): Generator<Read> {
   }
 }
 
-function readsOf(store: SessionStore, plan: HistoryPlan, { attachments }: MediaQuery, after?: number): Iterable<Read> {
-  const reads = readHistory(store.messages, plan, after);
-  return attachments === "inline" ? weighed(store, reads) : reads;
+/** Where a read goes on, and from where on its messages are whole: as the read began, whatever was written since. */
+type Progress = { readonly after?: number | undefined; readonly wholeFrom: number };
+
+function readsOf(store: SessionStore, plan: HistoryPlan, { attachments }: MediaQuery, progress: Progress): Iterable<Read> {
+  const inline = attachments === "inline";
+  const stored = readHistory(store.messages, plan, progress.after);
+  const reads = inline ? weighed(store, stored) : stored;
+  return progress.wholeFrom === 0 ? reads : truncated(store, reads, progress.wholeFrom, inline);
 }
+
+/** A read that goes on cuts what it cut when it began. */
+const wholeFromOf = (store: SessionStore, leaf: number, query: StreamQuery & { readonly after?: HistoryPlace }): number =>
+  query.truncate_older === undefined
+    ? 0
+    : (query.after?.whole_from ?? wholeFrom(store, planOf(store, leaf, query), query.truncate_older));
 
 /** The longest recent run within the limits, in the order asked for. */
 function readWindow(store: SessionStore, leaf: number, query: HistoryQuery): { items: HistoryItem[]; truncated: boolean } {
@@ -67,7 +79,10 @@ function readWindow(store: SessionStore, leaf: number, query: HistoryQuery): { i
     bytes: Math.min(query.max_bytes ?? MAX_PAGE_BYTES, MAX_PAGE_BYTES),
     tokens: query.max_tokens ?? Number.MAX_SAFE_INTEGER,
   };
-  const { taken, more } = take(readsOf(store, planOf(store, leaf, { ...query, order: "desc" }), query), limits);
+  const reads = readsOf(store, planOf(store, leaf, { ...query, order: "desc" }), query, {
+    wholeFrom: wholeFromOf(store, leaf, query),
+  });
+  const { taken, more } = take(reads, limits);
   const items = toItems(store.messages, taken, "desc");
   return { items: query.order === "desc" ? items : items.reverse(), truncated: more };
 }
@@ -75,9 +90,11 @@ function readWindow(store: SessionStore, leaf: number, query: HistoryQuery): { i
 function readPage(store: SessionStore, leaf: number, query: HistoryQuery): { items: HistoryItem[]; next: HistoryPlace | null } {
   const count = Math.min(Math.max(1, query.limit), MAX_PAGE_ROWS);
   const limits: Limits = { count, bytes: MAX_PAGE_BYTES, tokens: Number.MAX_SAFE_INTEGER };
-  const { taken, more } = take(readsOf(store, planOf(store, leaf, query), query, query.after?.seq), limits);
+  const progress = { after: query.after?.seq, wholeFrom: wholeFromOf(store, leaf, query) };
+  const { taken, more } = take(readsOf(store, planOf(store, leaf, query), query, progress), limits);
   const last = taken.at(-1);
-  const next = more && last !== undefined ? { leaf, seq: placeAfter(last, query.order) } : null;
+  const cut = query.truncate_older === undefined ? {} : { whole_from: progress.wholeFrom };
+  const next = more && last !== undefined ? { leaf, seq: placeAfter(last, query.order), ...cut } : null;
   return { items: toItems(store.messages, taken, query.order), next };
 }
 
@@ -114,12 +131,13 @@ export function streamMessages(
   if (!leaf.ok) return leaf;
   const limits: Limits = { count: MAX_STREAM_ROWS, bytes: MAX_PAGE_BYTES, tokens: Number.MAX_SAFE_INTEGER };
   const encoder = new TextEncoder();
+  const progress = { wholeFrom: wholeFromOf(store, leaf.value, query) };
   let after: number | undefined;
   const stream = new ReadableStream({
     type: "bytes",
     async pull(controller: ReadableByteStreamController) {
       // Planned anew: an overlay that is gone since must not be sent.
-      const { taken, more } = take(readsOf(store, planOf(store, leaf.value, query), query, after), limits);
+      const { taken, more } = take(readsOf(store, planOf(store, leaf.value, query), query, { ...progress, after }), limits);
       const last = taken.at(-1);
       if (last !== undefined) after = placeAfter(last, query.order);
       const lines = query.attachments === "inline" ? await bucket.inline(store, taken, seqOfRead) : taken;

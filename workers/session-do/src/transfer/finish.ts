@@ -1,6 +1,7 @@
 /** The second half of an import: the tree is made of the staged lines, whatever their order. */
 import { messageSchema } from "@sessionplane/shared/message";
 import { type Problem, fieldProblem, problem } from "@sessionplane/shared/problem";
+import type { FinishImport } from "@sessionplane/shared/rpc/session-rpc";
 import { draftOf } from "@sessionplane/engine/messages/draft";
 import { estimateText } from "@sessionplane/engine/tokens/estimate";
 import { contains, within } from "@sessionplane/engine/tree/runs";
@@ -24,12 +25,16 @@ export class ImportRefused extends Error {
 function append(store: SessionStore, staging: Staging, staged: StagedMessage, parent: number, now: number): void {
   const json = staging.jsonOf(staged.id);
   const left = JSON.parse(staged.left_out) as StagedLeftOut;
-  const draft = draftOf(messageSchema.parse(JSON.parse(json)), json, { ...left, media: [] });
+  const { unloaded: _unloaded, ...weights } = left;
+  const draft = draftOf(messageSchema.parse(JSON.parse(json)), json, { ...weights, media: [] });
   const full = checkRoom(store, draft.bytes);
   if (full !== null) throw new ImportRefused(atLine(staged.line, full));
   const at = staged.created_at ?? now;
   const { seq } = store.messages.append(draft, parent, at);
   if (left.refs.length > 0) store.media.refer(seq, left.refs, now);
+  if (draft.callIds === null) return;
+  store.skills.note(seq, draft.message, at);
+  store.skills.hide(seq, left.unloaded);
 }
 
 /** Where a staged message hangs: null while its parent is not there yet. */
@@ -105,7 +110,7 @@ function layOverlay(store: SessionStore, { line, overlay }: StagedOverlay): void
 export function plant(
   store: SessionStore,
   staging: Staging,
-  leafId: string | null,
+  { leaf_id: leafId, is_own: isOwn }: Pick<FinishImport, "leaf_id" | "is_own">,
   now: number,
 ): { readonly messages: number; readonly overlays: number } {
   const messages = plantMessages(store, staging, now);
@@ -115,6 +120,7 @@ export function plant(
   if (leaf === null) throw new ImportRefused(problem("unknown_leaf", `${leafId} is on no line of the import.`));
   if (leaf !== 0) store.messages.choose(leaf, now);
   staging.clear();
+  if (isOwn) store.skills.forgetRestored();
   store.events.note(store.sequence.next(), "import", { messages, overlays: overlays.length });
   return { messages, overlays: overlays.length };
 }

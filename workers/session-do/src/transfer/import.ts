@@ -14,6 +14,7 @@ import { SessionStore, type StoreOptions } from "../session-store.ts";
 import { newRow } from "../settings.ts";
 import { ImportRefused, plant } from "./finish.ts";
 import { stage } from "./stage.ts";
+import { StagedContext } from "./stage-context.ts";
 import { Staging } from "./staging.ts";
 
 type Made = { readonly store: SessionStore; readonly messages: number; readonly overlays: number };
@@ -32,13 +33,16 @@ export class Import {
     const { sql } = this.#storage;
     migrate(this.#storage, MIGRATIONS);
     this.#owner = { tenant_id: input.tenant_id, session_id: input.session_id };
-    const staging = new Staging(sql);
-    const media = new MediaStore(sql);
-    if (input.first) staging.clear();
+    const [staging, media, context] = [new Staging(sql), new MediaStore(sql), new StagedContext(sql)];
+    if (input.first)
+      this.#storage.transactionSync(() => {
+        staging.clear();
+        context.clear();
+      });
     const messages = input.lines.flatMap(({ entry }) => (entry.kind === "message" ? [entry.message] : []));
     const uploads = await this.#bucket.upload(media, this.#owner, messages, Date.now());
     if (!uploads.ok) return uploads;
-    return this.#storage.transactionSync(() => stage(staging, media, input, uploads.value));
+    return this.#storage.transactionSync(() => stage({ staging, media, context }, input, uploads.value));
   }
 
   /** All of it in one transaction: the session is there whole, or not at all. */
@@ -49,7 +53,9 @@ export class Import {
     try {
       return storage.transactionSync(() => {
         const store = SessionStore.create(storage, options, newRow(input));
-        return ok({ store, ...plant(store, new Staging(storage.sql), input.leaf_id, now) });
+        const stray = new StagedContext(storage.sql).check();
+        if (stray !== null) throw new ImportRefused(stray);
+        return ok({ store, ...plant(store, new Staging(storage.sql), input, now) });
       });
     } catch (error) {
       if (error instanceof ImportRefused) return err(error.refusal);

@@ -5,6 +5,7 @@ import type { StageLines, StagedLine } from "@sessionplane/shared/rpc/session-rp
 import type { MessageLine } from "@sessionplane/shared/transfer";
 import { type Uploads, draftFor, isLarge } from "@sessionplane/engine/messages/intake";
 import type { MediaStore } from "@sessionplane/engine/storage/sqlite/media-store";
+import type { StagedContext } from "./stage-context.ts";
 import type { StagedLeftOut, Staging } from "./staging.ts";
 
 /** A refusal that says where in the import it is. */
@@ -26,8 +27,8 @@ function stageMessage(
   for (const one of left.media) {
     if (media.find(one.id) === null) media.keep(one, isLarge(one) ? (uploads.get(one.id) ?? null) : null);
   }
-  const leftOut: StagedLeftOut = { refs: left.refs, tokens: left.tokens, inlineBytes: left.inlineBytes };
-  const { position = line, parent_id, created_at: createdAt } = entry;
+  const { position = line, parent_id, created_at: createdAt, unloaded = [] } = entry;
+  const leftOut: StagedLeftOut = { refs: left.refs, tokens: left.tokens, inlineBytes: left.inlineBytes, unloaded };
   const staged = staging.addMessage(
     {
       id: entry.message.id,
@@ -42,22 +43,25 @@ function stageMessage(
   return staged ? null : fieldProblem("duplicate_message_id", "/message/id", `${entry.message.id} is on an earlier line too`);
 }
 
+/** Where lines go: what is made of messages and overlays when all are there, and what is kept at once. */
+export type Stages = { readonly staging: Staging; readonly media: MediaStore; readonly context: StagedContext };
+
 const stageOne = (
-  staging: Staging,
-  media: MediaStore,
+  { staging, media, context }: Stages,
   input: StageLines,
   staged: StagedLine,
   uploads: Uploads,
 ): Problem | null => {
   const { line, entry } = staged;
   if (entry.kind === "message") return stageMessage(staging, media, input, { line, entry }, uploads);
+  if (entry.kind !== "overlay") return context.add(line, entry);
   return staging.addOverlay(line, entry) ? null : fieldProblem("invalid", "/overlay/id", "is on an earlier line too");
 };
 
 /** In one transaction (the caller's): a refusal leaves the lines before it, which are forgotten with the import. */
-export function stage(staging: Staging, media: MediaStore, input: StageLines, uploads: Uploads): Result<null, Problem> {
+export function stage(stages: Stages, input: StageLines, uploads: Uploads): Result<null, Problem> {
   for (const staged of input.lines) {
-    const refused = stageOne(staging, media, input, staged, uploads);
+    const refused = stageOne(stages, input, staged, uploads);
     if (refused !== null) return err(atLine(staged.line, refused));
   }
   return ok(null);

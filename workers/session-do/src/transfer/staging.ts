@@ -16,8 +16,8 @@ export type StagedMessage = {
 };
 export type StagedOverlay = { readonly line: number; readonly overlay: OverlayLine["overlay"] };
 
-/** What has left a staged message: its bytes are kept already. */
-export type StagedLeftOut = Omit<LeftOut, "media">;
+/** What has left a staged message (its bytes are kept already), and the calls whose documents were unloaded. */
+export type StagedLeftOut = Omit<LeftOut, "media"> & { readonly unloaded: readonly string[] };
 
 const COLUMNS = "id, line, position, parent_id, created_at, left_out";
 const PAGE = 200;

@@ -1,11 +1,12 @@
 /** `recordUsage`: every event in one transaction, each answered for. An ended session still takes usage. */
 import { type Problem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
-import type { Idempotency, Written } from "@sessionplane/shared/rpc/session-rpc";
-import type { PricedUsage, RecordedUsage } from "@sessionplane/shared/usage-event";
+import type { Idempotency, SeqPage, SeqQuery, Written } from "@sessionplane/shared/rpc/session-rpc";
+import type { PricedUsage, RecordedUsage, UsageEvent } from "@sessionplane/shared/usage-event";
 import { calibrationFactor } from "@sessionplane/engine/tokens/calibrate";
+import { seqPage } from "../seq-page.ts";
 import type { SessionStore } from "../session-store.ts";
-import { recorded } from "./ledger.ts";
+import { recorded, toUsageEvent } from "./ledger.ts";
 
 const OVERFLOW = problem("amount_overflow", "With these events a total of the session would be too large to be exact.");
 
@@ -25,7 +26,8 @@ function contextOf(store: SessionStore, event: PricedUsage): number {
 function calibrate(store: SessionStore, events: readonly PricedUsage[], reply: readonly RecordedUsage[]): void {
   const event = events.findLast((one, index) => one.purpose === "turn" && reply[index]?.status === "created");
   if (event === undefined) return;
-  const factor = calibrationFactor(event.input_tokens, store.historyTokens(contextOf(store, event)));
+  const sent = store.historyTokens(contextOf(store, event)) + store.prompt.tokens();
+  const factor = calibrationFactor(event.input_tokens, sent);
   if (factor === null || Math.abs(factor - store.row.calibration) < MIN_CHANGE) return;
   store.save({ calibration: factor });
 }
@@ -49,3 +51,6 @@ export function recordUsage(store: SessionStore, input: Input, now: number): Res
   };
   return store.atomically(() => store.keys.once(input.idempotency, now, effect, (receipt) => replay(store, receipt)));
 }
+
+export const listUsageEvents = (store: SessionStore, { limit, before_seq: before }: SeqQuery): SeqPage<UsageEvent> =>
+  seqPage(store.ledger.list(limit, before), limit, (row) => toUsageEvent(store.row.session_id, row));

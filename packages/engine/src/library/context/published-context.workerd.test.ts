@@ -82,7 +82,7 @@ test("context that comes and goes, reads and writes of blocks, the prompt's life
 test("the providers that come with it", () =>
   newObject().run(async (host) => {
     const session = Session.create(host)
-      .withContext("skills", { provider: new R2SkillProvider(env.SKILLS_BUCKET, { prefix: "published/" }) })
+      .withContext("skills", { provider: new R2SkillProvider(env.CONTENT, { prefix: "published/" }) })
       .withContext("knowledge", { description: "Searchable knowledge base", provider: new AgentSearchProvider(host) });
     expect(Object.keys(await session.tools())).toEqual(["set_context", "load_context", "unload_context", "search_context"]);
     const results = await session.search("deployment Friday", { limit: 10 });

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { R2SkillProvider, Session } from "../sessions.ts";
 import { newObject } from "../testing/in-object.ts";
 
-const bucket = env.SKILLS_BUCKET;
+const bucket = env.CONTENT;
 
 const newPrefix = (): string => `${crypto.randomUUID()}/`;
 

@@ -7,7 +7,7 @@ const recall = async (session: Session, args: object): Promise<string | undefine
   (await session.tools())["recall"]?.execute(args);
 
 const idsIn = (answer: string | undefined): string[] =>
-  [...(answer ?? "").matchAll(/^\[\w+, id "(\w+)"\]$/gm)].map(([, id]) => id ?? "");
+  [...(answer ?? "").matchAll(/^\[\w+\] \((\w+)\) /gm)].map(([, id]) => id ?? "");
 
 test("is there once a session has compactions, with no block at all", () =>
   newObject().run(async (host) => {
@@ -27,7 +27,7 @@ test("reads on from a summary, by the id of its message or of its record", () =>
     expect(first).toBe(await recall(session, { summary_id: id }));
     const seen = idsIn(first);
     expect(seen[0]).toBe("m2");
-    for (let answer = first; answer?.includes("There is more") === true;) {
+    for (let answer = first; answer?.includes("There are more") === true;) {
       answer = await recall(session, { summary_id: id, after: seen.at(-1) });
       seen.push(...idsIn(answer));
     }

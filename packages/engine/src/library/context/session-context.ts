@@ -1,6 +1,7 @@
 /** All of a session beside its messages: its context blocks, the system prompt made of them, and the model's tools. */
 import type { ContextBlock } from "../../context/context-block.ts";
 import type { WritableContextProvider } from "../../context/providers.ts";
+import { runTool } from "../../context/run-tool.ts";
 import { toolDefinitions } from "../../context/tools.ts";
 import { estimateText } from "../../tokens/estimate.ts";
 import type { Surroundings } from "../compaction/compactor.ts";
@@ -65,7 +66,8 @@ export class SessionContext implements Surroundings {
     const conversation = this.#conversation();
     const recall = conversation.recall !== undefined && (await conversation.getCompactions()).length > 0;
     const definitions = toolDefinitions(this.blocks.all(), { sessionSearch: false, recall });
-    return sessionTools(definitions, new ContextTarget(this.blocks, conversation));
+    const target = new ContextTarget(this.blocks, conversation);
+    return sessionTools(definitions, (name, args) => runTool(target, name, args));
   }
 
   // For compaction

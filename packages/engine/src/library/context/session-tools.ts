@@ -3,8 +3,8 @@
  * always answered with a text, since one that is not would break the conversation.
  */
 import type * as z from "zod";
-import { type ToolTarget, runTool } from "../../context/run-tool.ts";
-import type { ToolDefinition } from "../../context/tools.ts";
+import type { ToolAnswer } from "../../context/run-tool.ts";
+import type { ToolDefinition, ToolName } from "../../context/tools.ts";
 import { logError } from "../log.ts";
 
 export type SessionTool = {
@@ -16,15 +16,18 @@ export type SessionTool = {
 /** By name. */
 export type SessionTools = Record<string, SessionTool>;
 
+type Run = (name: ToolName, args: unknown) => Promise<ToolAnswer>;
+
 const FAILED = "Error: this could not be done, since the storage behind it failed. It may work later.";
 
-export function sessionTools(definitions: readonly ToolDefinition[], target: ToolTarget): SessionTools {
+/** `run` rejects only when a storage does. */
+export function sessionTools(definitions: readonly ToolDefinition[], run: Run): SessionTools {
   const toolOf = ({ name, description, schema }: ToolDefinition): SessionTool => ({
     description,
     inputSchema: schema,
     execute: async (args) => {
       try {
-        return (await runTool(target, name, args)).output;
+        return (await run(name, args)).output;
       } catch (error) {
         logError("context_tool_failed", error);
         return FAILED;

@@ -71,12 +71,11 @@ test("a document that was unloaded is unloaded in a fork too", () =>
   newObject().run(async (host) => {
     const manager = SessionManager.create(host);
     const { id } = await manager.create("a");
-    const part = (tool: string, output: string) => ({
-      ...{ type: `tool-${tool}`, toolCallId: tool, state: "output-available", output },
-      input: { label: "skills", key: "guide" },
-    });
-    const parts = [part("load_context", "# Guide"), part("unload_context", "Unloaded.")];
-    await manager.append(id, { id: "m1", role: "assistant", parts });
+    const input = { label: "skills", key: "guide" };
+    const part = { type: "tool-load_context", toolCallId: "c", state: "output-available", input, output: "# Guide" };
+    await manager.append(id, { id: "m1", role: "assistant", parts: [part] });
+    await manager.getSession(id).addContext("skills", { provider: { get: () => null, load: () => null } });
+    await (await manager.getSession(id).tools())["unload_context"]?.execute(input);
     const fork = await manager.fork(id, "m1", "fork");
     expect((await manager.getHistory(fork.id))[0]?.parts[0]?.["output"]).toBe("[skill unloaded: guide]");
   }));

@@ -1,6 +1,6 @@
 /** The conversations of a manager's sessions, searched by a model: as a block's provider and as a tool of its own. */
 import type { SearchProvider } from "../../context/providers.ts";
-import type { ToolTarget } from "../../context/run-tool.ts";
+import { searchSessions } from "../../context/run-tool.ts";
 import { toolDefinitions } from "../../context/tools.ts";
 import { type SessionTools, sessionTools } from "../context/session-tools.ts";
 
@@ -28,20 +28,8 @@ export const historyProvider = (histories: Histories): SearchProvider => ({
   search: (query) => found(histories, query),
 });
 
-const NO_BLOCKS = { ok: false, because: "there are no context blocks here" } as const;
-
-const targetOf = (histories: Histories): ToolTarget => ({
-  blocks: () => [],
-  write: () => NO_BLOCKS,
-  writeEntry: () => NO_BLOCKS,
-  load: () => NO_BLOCKS,
-  unload: () => false,
-  loaded: () => [],
-  search: () => null,
-  searchSessions: (query) => found(histories, query),
-  recall: () => NO_BLOCKS,
-});
-
 /** `session_search` alone. */
 export const historyTools = (histories: Histories): SessionTools =>
-  sessionTools(toolDefinitions([], { sessionSearch: true, recall: false }), targetOf(histories));
+  sessionTools(toolDefinitions([], { sessionSearch: true, recall: false }), (_name, args) =>
+    searchSessions(args, (query) => found(histories, query)),
+  );

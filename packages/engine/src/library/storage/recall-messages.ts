@@ -1,7 +1,7 @@
 /** The originals behind compactions, as a model asks for them: by the summary, by words, a page at a time. */
 import { messageSchema } from "@sessionplane/shared/message";
 import { entryOf } from "../../compaction/transcript.ts";
-import { type Original, renderOriginals } from "../../context/recall.ts";
+import { type Original, recallText } from "../../context/recall.ts";
 import type { Outcome, Recall } from "../../context/run-tool.ts";
 import { standing } from "../../history/apply-overlays.ts";
 import { maskedRead } from "../../history/masked-read.ts";
@@ -59,5 +59,5 @@ export function recallMessages(tables: SessionTables, { summaryId, query, after 
   if (place === null || (after !== undefined && !contains(ranges.value, place)))
     return { ok: false, because: `no summary stands for a message "${after}"` };
   const found = query === undefined ? ranges.value : withWords(tables, ranges.value, query);
-  return { ok: true, value: renderOriginals(originalsIn(tables, within(found, place + 1, Number.MAX_SAFE_INTEGER))) };
+  return { ok: true, value: recallText(originalsIn(tables, within(found, place + 1, Number.MAX_SAFE_INTEGER))) };
 }

@@ -17,7 +17,7 @@ declare global {
     /** The bindings of the worker that runs the library's tests: `vitest.workerd.ts`. */
     interface Env {
       HOST: DurableObjectNamespace<TestHost>;
-      SKILLS_BUCKET: R2Bucket;
+      CONTENT: R2Bucket;
       SKILLS_DB: D1Database;
     }
   }

@@ -19,6 +19,9 @@ export type StoredEntry = {
   readonly updated_at: number;
 };
 
+/** Epoch milliseconds. */
+type Moments = Pick<StoredEntry, "created_at" | "updated_at">;
+
 /** `description` left out: the one that is there stays. */
 export type EntryText = { readonly content: string; readonly description?: string | null | undefined };
 
@@ -72,6 +75,18 @@ export class EntryStore {
     const stored = this.find(label, key);
     if (stored === null) throw new Error("an entry that was just written is not there");
     return stored;
+  }
+
+  /** As it was elsewhere. */
+  restore(label: string, key: string, text: EntryText, { created_at: created, updated_at: updated }: Moments): void {
+    this.put(label, key, text, created);
+    this.#sql.exec("UPDATE [entries] SET updated_at = ? WHERE label = ? AND key = ?", updated, label, key);
+  }
+
+  /** Labels under which there are entries. */
+  labels(): string[] {
+    const rows = this.#sql.exec<{ label: string }>("SELECT DISTINCT label FROM [entries]").toArray();
+    return rows.map(({ label }) => label);
   }
 
   delete(label: string, key: string): boolean {

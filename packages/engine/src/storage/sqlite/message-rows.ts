@@ -126,9 +126,32 @@ export class MessageRows {
     return this.#sql.exec<{ seq: number | null }>(sql, first, last).one().seq;
   }
 
-  countIn({ first, last }: Range): number {
-    const sql = "SELECT count(*) AS count FROM [messages] WHERE seq BETWEEN ? AND ?";
-    return this.#sql.exec<{ count: number }>(sql, first, last).one().count;
+  /** Ordinals leave none out until a message of the session is deleted (`hasGaps`): then rows are counted, before that two are read. */
+  #countIn({ first, last }: Range, hasGaps: boolean): number {
+    const inRange = "FROM [messages] WHERE seq BETWEEN ? AND ?";
+    const end = (order: string): string => `(SELECT ordinal ${inRange} ORDER BY seq ${order} LIMIT 1)`;
+    if (hasGaps) return this.#sql.exec<{ count: number }>(`SELECT count(*) AS count ${inRange}`, first, last).one().count;
+    const sql = `SELECT coalesce(${end("DESC")} - ${end("ASC")} + 1, 0) AS count`;
+    return this.#sql.exec<{ count: number }>(sql, first, last, first, last).one().count;
+  }
+
+  countOn(path: readonly Range[], hasGaps: boolean): number {
+    return path.reduce((sum, range) => sum + this.#countIn(range, hasGaps), 0);
+  }
+
+  /** The message of a path that so many come before; null when there are no more. Reads from the nearer end of its range. */
+  nthOn(path: readonly Range[], before: number, hasGaps: boolean): number | null {
+    let left = before;
+    for (const range of path) {
+      const count = this.#countIn(range, hasGaps);
+      if (left < count) {
+        const [order, passed] = left <= count - 1 - left ? ["ASC", left] : ["DESC", count - 1 - left];
+        const sql = `SELECT seq FROM [messages] WHERE seq BETWEEN ? AND ? ORDER BY seq ${order} LIMIT 1 OFFSET ?`;
+        return this.#sql.exec<{ seq: number }>(sql, range.first, range.last, passed).one().seq;
+      }
+      left -= count;
+    }
+    return null;
   }
 
   read(seq: number): MessageRead | null {

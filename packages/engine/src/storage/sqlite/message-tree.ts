@@ -211,9 +211,14 @@ export class MessageTree {
     for (const range of path) yield* this.#rows.scanMeta(range);
   }
 
-  /** How many messages a path has. Reads every one of its rows. */
+  /** How many messages a path has. Reads every one of its rows once a message of the session was deleted. */
   countOn(path: readonly Range[]): number {
-    return path.reduce((sum, range) => sum + this.#rows.countIn(range), 0);
+    return this.#rows.countOn(path, this.#state.get().removed > 0);
+  }
+
+  /** The message that so many of a path come before; null when the path has no more. */
+  nthOn(path: readonly Range[], before: number): number | null {
+    return this.#rows.nthOn(path, before, this.#state.get().removed > 0);
   }
 
   pathTo(leafSeq: number): Range[] {

@@ -25,7 +25,7 @@ export type LoadedSkill = {
 export type Masks = ReadonlyMap<number, ReadonlyMap<string, string>>;
 
 type StateRow = { loaded: number; restored: number };
-type OutputRow = { seq: number; call_id: string; key: string; hidden: number; tokens: number; bytes: number };
+type OutputRow = { seq: number; call_id: string; label: string; key: string; hidden: number; tokens: number; bytes: number };
 
 const LOADED = "SELECT label, key, version, sha256, tokens, loaded_at FROM [skills_loaded] WHERE loaded = 1";
 const SAVE = `INSERT OR REPLACE INTO [skills_loaded] (label, key, loaded, restored, version, sha256, tokens, loaded_at)
@@ -93,7 +93,7 @@ export class SkillState {
   }
 
   #allOutputs(): readonly OutputRow[] {
-    const sql = "SELECT seq, call_id, key, hidden, tokens, bytes FROM [skill_outputs]";
+    const sql = "SELECT seq, call_id, label, key, hidden, tokens, bytes FROM [skill_outputs]";
     this.#outputs ??= this.#sql.exec<OutputRow>(sql).toArray();
     return this.#outputs;
   }
@@ -128,6 +128,17 @@ export class SkillState {
     this.#sql.exec("UPDATE [skills_loaded] SET loaded = 0 WHERE label = ? AND key = ? AND restored = 1", label, key);
   }
 
+  /** Outputs in a message that were hidden where it comes from. */
+  hide(seq: number, callIds: readonly string[]): void {
+    for (const id of callIds) this.#sql.exec("UPDATE [skill_outputs] SET hidden = 1 WHERE seq = ? AND call_id = ?", seq, id);
+    this.forget();
+  }
+
+  /** What is known from messages alone: forgotten where the session's own record says all that is loaded. */
+  forgetRestored(): void {
+    this.#sql.exec("DELETE FROM [skills_loaded] WHERE restored = 1");
+  }
+
   /** Messages that are gone. What was loaded by them stays loaded. */
   drop(seqs: readonly number[]): void {
     if (this.#allOutputs().length === 0) return;
@@ -159,6 +170,13 @@ export class SkillState {
     }
     this.#masks = masks;
     return masks;
+  }
+
+  /** Whether an output of this document is shown in a message of the path. */
+  isShownOn(path: readonly Range[], label: string, key: string): boolean {
+    return this.#allOutputs().some(
+      (row) => row.hidden === 0 && row.label === label && row.key === key && contains(path, row.seq),
+    );
   }
 
   /** What is hidden of one message. */

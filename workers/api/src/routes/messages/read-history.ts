@@ -5,7 +5,7 @@ import { messageMetaSchema, messageSchema } from "@sessionplane/shared/message";
 import { MAX_PAGE_LIMIT } from "@sessionplane/shared/page";
 import { type Problem, problem } from "@sessionplane/shared/problem";
 import { type Result, err } from "@sessionplane/shared/result";
-import type { HistoryPage } from "@sessionplane/shared/rpc/session-rpc";
+import type { HistoryPage, StreamQuery } from "@sessionplane/shared/rpc/session-rpc";
 import type { AppEnv } from "../../env.ts";
 import { tenantOf } from "../../http/authenticate.ts";
 import { encodePlace, placeCursorSchema, placeOf } from "../../http/cursor.ts";
@@ -30,6 +30,12 @@ const query = z
     attachments: attachmentsSchema,
     max_bytes: positive.optional().meta({ description: "The longest recent run of at most so many bytes" }),
     max_tokens: positive.optional().meta({ description: "The longest recent run of at most so many tokens" }),
+    truncate_older: positive.optional().meta({
+      description:
+        "For a model: tool outputs and long texts cut in all messages but the newest ones. The number is the step, in " +
+        "messages, in which more of them become older: at 1 each new message makes one, at 8 what was sent before stays the " +
+        "same for eight, and so does a provider's cache of it",
+    }),
   })
   .refine((parameters) => parameters.max_bytes === undefined || parameters.max_tokens === undefined, {
     path: ["max_bytes"],
@@ -73,27 +79,30 @@ function historyJson(sessionId: string, page: HistoryPage): string {
   return `{"data":[${items.map((item) => item.json).join(",")}],${tail.slice(1)}`;
 }
 
-async function stream(c: Context<AppEnv>, id: string, { leaf_id: leafId, view, order, attachments }: Query): Promise<Response> {
-  const leaf = leafId === undefined ? {} : { leaf_id: leafId };
-  const result = await callSession(c.env, tenantOf(c), id, (session) =>
-    session.streamHistory({ view, order, attachments, ...leaf }),
-  );
+/** What a page and the stream are both asked for. */
+const streamQuery = ({ leaf_id, view, order, attachments, truncate_older }: Query): StreamQuery => ({
+  view,
+  order,
+  attachments,
+  ...(leaf_id === undefined ? {} : { leaf_id }),
+  ...(truncate_older === undefined ? {} : { truncate_older }),
+});
+
+async function stream(c: Context<AppEnv>, id: string, parameters: Query): Promise<Response> {
+  const result = await callSession(c.env, tenantOf(c), id, (session) => session.streamHistory(streamQuery(parameters)));
   if (!result.ok) return reply(c, unknownLeafIs404(result));
   return c.body(result.value, 200, { "Content-Type": "application/x-ndjson" });
 }
 
 async function page(c: Context<AppEnv>, id: string, parameters: Query): Promise<Response> {
-  const { leaf_id, max_bytes, max_tokens, cursor, limit, view, order, attachments } = parameters;
+  const { max_bytes, max_tokens, cursor, limit } = parameters;
   const place = placeOf(id, cursor);
   if (!place.ok) return reply(c, place);
   const result = await timed(c.get("timings"), "session", () =>
     callSession(c.env, tenantOf(c), id, (session) =>
       session.readHistory({
-        view,
-        order,
-        attachments,
+        ...streamQuery(parameters),
         limit: Math.min(limit, MAX_PAGE_LIMIT),
-        ...(leaf_id === undefined ? {} : { leaf_id }),
         ...place.value,
         ...(max_bytes === undefined ? {} : { max_bytes }),
         ...(max_tokens === undefined ? {} : { max_tokens }),

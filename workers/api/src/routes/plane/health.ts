@@ -3,6 +3,7 @@ import * as z from "zod";
 import { newId } from "@sessionplane/shared/ids";
 import { ok } from "@sessionplane/shared/result";
 import { connect } from "../../catalog/db.ts";
+import { listSkills } from "../../catalog/skills.ts";
 import { listTenants } from "../../catalog/tenants.ts";
 import type { ApiEnv } from "../../env.ts";
 import { type App, json, publicRoute, reply } from "../../http/routes.ts";
@@ -15,9 +16,16 @@ const readySchema = z
   .object({ status: z.enum(["ready", "not_ready"]), parts: z.record(z.string(), z.enum(["ok", "failed"])) })
   .meta({ id: "Ready" });
 
-/** One look at each binding. A table that is missing fails it too: migrations are part of being ready. */
+/** The oldest table and one of the last migration's: migrations are part of being ready. */
+async function probeCatalog({ CATALOG }: ApiEnv): Promise<void> {
+  const db = connect(CATALOG);
+  await listTenants(db, { limit: 1, order: "desc", createdAt: {} });
+  await listSkills(db, newId("tenant"), { limit: 1, order: "asc", prefix: "" });
+}
+
+/** One look at each binding. */
 const PROBES: Record<string, (env: ApiEnv) => Promise<unknown>> = {
-  catalog: (env) => listTenants(connect(env.CATALOG), { limit: 1, order: "desc", createdAt: {} }),
+  catalog: probeCatalog,
   content: (env) => env.CONTENT.head("ready"),
   // An id that nobody has: the object answers that it holds nothing, and keeps nothing.
   sessions: (env) => callObject(env, newId("tenant"), newId("session"), (session) => session.describe(DEFAULT_TENANT_SETTINGS)),

@@ -6,18 +6,14 @@ import * as z from "zod";
 import { formatInstant } from "@sessionplane/shared/fields";
 import { sessionIdSchema } from "@sessionplane/shared/ids";
 import { pageOf } from "@sessionplane/shared/page";
-import { type Result, err, ok } from "@sessionplane/shared/result";
-import type { Problem } from "@sessionplane/shared/problem";
-import type { IndexHit } from "@sessionplane/shared/rpc/tenant-search-rpc";
-import { type SearchHit, searchHitSchema } from "@sessionplane/shared/search";
-import type { ApiEnv } from "../../env.ts";
+import { ok } from "@sessionplane/shared/result";
+import { searchHitSchema } from "@sessionplane/shared/search";
 import { tenantOf } from "../../http/authenticate.ts";
 import { cursorSchema, encodeCursor } from "../../http/cursor.ts";
-import type { TenantPrincipal } from "../../http/principal.ts";
 import { type App, json, reply, tenantRoute } from "../../http/routes.ts";
-import { callSession } from "../../session-client.ts";
 import { searchIndex } from "../../search-client.ts";
 import { filterOf, searchParameters } from "./search-query.ts";
+import { showHits } from "./show-hits.ts";
 
 const query = z.strictObject({
   ...searchParameters,
@@ -32,28 +28,6 @@ const pageSchema = pageOf(searchHitSchema)
     }),
   })
   .meta({ id: "TenantSearchPage" });
-
-/** In the order of the hits, without those whose message is gone by now. */
-async function show(
-  env: ApiEnv,
-  tenant: TenantPrincipal,
-  q: string,
-  hits: readonly IndexHit[],
-): Promise<Result<SearchHit[], Problem>> {
-  const bySession = Map.groupBy(hits, (hit) => hit.session_id);
-  const shown = await Promise.all(
-    [...bySession].map(async ([id, found]) => {
-      const places = found.map(({ seq, score }) => ({ seq, score }));
-      return callSession(env, tenant, id, (session) => session.showHits({ q, places }));
-    }),
-  );
-  const all: SearchHit[] = [];
-  for (const one of shown) {
-    if (one.ok) all.push(...one.value);
-    else if (one.error.code !== "not_found") return err(one.error);
-  }
-  return ok(all.toSorted((a, b) => b.score - a.score));
-}
 
 export const registerSearchTenant = (app: App) =>
   app.openapi(
@@ -79,7 +53,7 @@ export const registerSearchTenant = (app: App) =>
         ...(session !== undefined && { session_id: session }),
         ...(cursor !== undefined && { after: { score, doc } }),
       });
-      const hits = await show(c.env, tenant, q, page.hits);
+      const hits = await showHits(c.env, tenant, q, page.hits);
       if (!hits.ok) return reply(c, hits);
       const { next, complete_through, applied_at: at } = page;
       return reply(

@@ -12,6 +12,7 @@ import {
   createSessionSchema,
   sessionSchema,
 } from "@sessionplane/shared/session";
+import { checkNewBlocks } from "@sessionplane/engine/context/new-blocks";
 import { connect } from "../../catalog/db.ts";
 import { findSessionIdByExternalId, findSessionToOpen, insertSession } from "../../catalog/sessions.ts";
 import type { AppEnv } from "../../env.ts";
@@ -47,12 +48,15 @@ async function createSession(c: Context<AppEnv>, input: CreateSession): Promise<
   if (input.parent_session_id !== undefined && !(await parentExists(c, tenant, input.parent_session_id))) {
     return err(fieldProblem("invalid", "/parent_session_id", "is not a session of this tenant"));
   }
+  const { blocks = [] } = input;
+  const misfit = checkNewBlocks(blocks);
+  if (misfit !== null) return err(misfit);
   const db = connect(c.env.CATALOG);
   const id = resourceId(c, "session");
-  const createdAt = Date.now();
-  const inserted = await insertSession(db, tenant.tenantId, id, settings, createdAt);
+  const begun = { settings, created_at: Date.now(), blocks };
+  const inserted = await insertSession(db, tenant.tenantId, id, begun);
   // Not inserted: this very request made the row before, or another session has the external id.
-  const row = inserted ? { settings, created_at: createdAt } : await findSessionToOpen(db, tenant.tenantId, id);
+  const row = inserted ? begun : await findSessionToOpen(db, tenant.tenantId, id);
   if (row === null) return err(EXTERNAL_ID_TAKEN);
   const open = { tenant_id: tenant.tenantId, session_id: id, rules: rulesOf(tenant), ...row };
   return callObject(c.env, tenant.tenantId, id, (session) => session.open(open));

@@ -4,8 +4,7 @@ import { nameSchema } from "@sessionplane/shared/fields";
 import { newId } from "@sessionplane/shared/ids";
 import { type Problem, problem } from "@sessionplane/shared/problem";
 import { type Result, ok } from "@sessionplane/shared/result";
-import { type Session, sessionSchema } from "@sessionplane/shared/session";
-import { type SessionLine, TRANSFER_FORMAT } from "@sessionplane/shared/transfer";
+import { sessionSchema } from "@sessionplane/shared/session";
 import { tenantOf } from "../../http/authenticate.ts";
 import { etagOf } from "../../http/etag.ts";
 import { idempotencyOrRequest, keepReply, resourceId } from "../../http/idempotency.ts";
@@ -13,6 +12,7 @@ import { sessionParams } from "../../http/params.ts";
 import { rulesOf } from "../../http/principal.ts";
 import { type App, json, jsonBody, reply, tenantRoute } from "../../http/routes.ts";
 import { callSession } from "../../session-client.ts";
+import { readLines } from "../../transfer/read-lines.ts";
 import { type ReadLine, receive } from "../../transfer/receive.ts";
 import { continuationOf } from "../../transfer/settings.ts";
 
@@ -26,21 +26,16 @@ const splitSchema = z
 
 const ENDED = problem("session_ended", "The session has ended: there is nothing to go on from.");
 
-/** The continuation's lines: the settings of the session that ends, and one message. */
-async function* continuation(from: Session, summary: string): AsyncGenerator<Result<ReadLine, Problem>> {
-  const { name, user_id, model, source, metadata, tags, compaction } = from;
-  const session = { name, user_id, model, source, metadata, tags, compaction: compaction.policy };
-  const header: SessionLine = {
-    kind: "session",
-    format: TRANSFER_FORMAT,
-    session,
-    leaf_id: null,
-    created_at: new Date().toISOString(),
-  };
-  yield ok({ line: 1, bytes: 0, entry: header });
+/** The lines of the session that ends, its settings and context, and one message. */
+async function* continuation(context: ReadableStream<Uint8Array>, summary: string): AsyncGenerator<Result<ReadLine, Problem>> {
+  let line = 0;
+  for await (const read of readLines(context)) {
+    yield read;
+    if (read.ok) line = read.value.line;
+  }
   const parts = [{ type: "text", text: `${HEADING}\n\n${summary}` }];
   const message = { id: newId("message"), role: "assistant" as const, parts };
-  yield ok({ line: 2, bytes: summary.length, entry: { kind: "message", parent_id: null, message } });
+  yield ok({ line: line + 1, bytes: summary.length, entry: { kind: "message", parent_id: null, message } });
 }
 
 export const registerSplitSession = (app: App) =>
@@ -50,7 +45,7 @@ export const registerSplitSession = (app: App) =>
       path: "/v1/sessions/{session_id}/split",
       summary: "Split a session",
       description:
-        "The new session has this one's settings and begins with the summary; this one ends with the reason `compaction`.",
+        "The new session has this one's settings and blocks, and begins with the summary; this one ends with the reason `compaction`.",
       tags: ["Transfer"],
       middleware: keepReply(),
       request: { params: sessionParams, body: jsonBody(splitSchema) },
@@ -65,7 +60,9 @@ export const registerSplitSession = (app: App) =>
       if (!from.ok) return reply(c, from);
       if (from.value.status === "ended") return reply(c, { ok: false, error: ENDED });
       const id = resourceId(c, "session");
-      const made = await receive(c.env, tenant, id, continuation(from.value, summary), continuationOf(parentId, name));
+      const context = await callSession(c.env, tenant, parentId, (session) => session.exportSession({ messages: false }));
+      if (!context.ok) return reply(c, context);
+      const made = await receive(c.env, tenant, id, continuation(context.value, summary), continuationOf(parentId, name));
       if (!made.ok) return reply(c, made);
       const idempotency = await idempotencyOrRequest(c);
       const ended = await callSession(c.env, tenant, parentId, (session) =>

@@ -1,0 +1,30 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { skillKeySchema } from "@sessionplane/shared/skill";
+import { entryKey } from "./entry-key.ts";
+
+test("a title is the key, the same title the same key", () => {
+  expect(entryKey("Deployment Plan!", "a")).toBe("deployment-plan");
+  expect(entryKey("deployment plan", "b")).toBe("deployment-plan");
+});
+
+test("a title of other letters has a key of its own", () => {
+  const [first, second] = [entryKey("咖啡", "a"), entryKey("茶", "a")];
+  expect(first).toMatch(/^entry-[a-z0-9]+$/);
+  expect(first).not.toBe(second);
+  expect(entryKey("咖啡", "b")).toBe(first);
+});
+
+test("without a title the content is the key; contents that begin alike do not collide", () => {
+  const beginning = "the same beginning of a text that goes on for more than sixty characters ";
+  expect(entryKey(undefined, `${beginning}one`)).not.toBe(entryKey(undefined, `${beginning}two`));
+  expect(entryKey(" ", "咖啡")).toMatch(/^entry-[a-z0-9]+$/);
+});
+
+test("any text gives a key that an entry may have", () => {
+  fc.assert(
+    fc.property(fc.option(fc.string({ unit: "binary" }), { nil: undefined }), fc.string({ unit: "binary" }), (title, content) => {
+      expect(skillKeySchema.safeParse(entryKey(title, content)).success).toBe(true);
+    }),
+  );
+});

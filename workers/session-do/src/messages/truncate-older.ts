@@ -1,0 +1,63 @@
+/**
+ * Older messages of a read with their tool outputs and long texts cut, for a model. What is stored stays; a message
+ * weighs what is left of it. From where on messages are whole is worked out once for a read, as a place of the log.
+ */
+import { linksTo } from "@sessionplane/shared/attachment";
+import { type Message, messageSchema } from "@sessionplane/shared/message";
+import type { HistoryPlan, Read } from "@sessionplane/engine/history/read-history";
+import { DEFAULT_TOOL_OUTPUT_CHARS, olderCount, truncateMessage } from "@sessionplane/engine/history/truncate-older";
+import { base64Length, valueAt } from "@sessionplane/engine/messages/media";
+import { utf8Bytes } from "@sessionplane/engine/messages/split-text";
+import { estimateMedia, estimateMessage } from "@sessionplane/engine/tokens/estimate";
+import type { SessionStore } from "../session-store.ts";
+
+/** Before it every message is cut: the place of the first that is whole, 0 when all are. An overlay is one message. */
+export function wholeFrom(store: SessionStore, { segments, order }: HistoryPlan, step: number): number {
+  const counted = segments.map((segment) => ({
+    segment,
+    count: segment.kind === "overlay" ? 1 : store.messages.countOn(segment.path),
+  }));
+  let left = olderCount(
+    counted.reduce((sum, { count }) => sum + count, 0),
+    { step },
+  );
+  if (left === 0) return 0;
+  for (const { segment, count } of order === "asc" ? counted : counted.reverse()) {
+    if (left < count)
+      return segment.kind === "overlay" ? segment.overlay.from_seq : (store.messages.nthOn(segment.path, left) ?? 0);
+    left -= count;
+  }
+  return Number.MAX_SAFE_INTEGER;
+}
+
+/** The tokens and bytes of attachments whose links went with what was cut. */
+function lostMedia(store: SessionStore, seq: number, message: Message): { tokens: number; bytes: number } {
+  const lost = store.media.refsOf(seq).filter(({ path, id }) => !linksTo(valueAt(message, path), id));
+  const sizes = lost.map(({ id, mediaType }) => ({ mediaType, bytes: store.media.find(id)?.bytes ?? 0 }));
+  return {
+    tokens: sizes.reduce((sum, { mediaType, bytes }) => sum + estimateMedia(mediaType, bytes), 0),
+    bytes: sizes.reduce((sum, { bytes }) => sum + base64Length(bytes), 0),
+  };
+}
+
+/** `inline`: the read weighs its attachments too. */
+function cutRead(store: SessionStore, read: Read, inline: boolean): Read {
+  // Too short to hold anything that is.
+  if (read.json.length <= DEFAULT_TOOL_OUTPUT_CHARS) return read;
+  const message = messageSchema.parse(JSON.parse(read.json));
+  const cut = truncateMessage(message, {});
+  if (cut === message) return read;
+  const json = JSON.stringify(cut);
+  const lost = "overlay" in read ? { tokens: 0, bytes: 0 } : lostMedia(store, read.seq, cut);
+  const bytes = read.bytes - (utf8Bytes(read.json) - utf8Bytes(json)) - (inline ? lost.bytes : 0);
+  const tokens = read.tokens - (estimateMessage(message) - estimateMessage(cut)) - lost.tokens;
+  return { ...read, json, bytes: Math.max(bytes, utf8Bytes(json)), tokens: Math.max(tokens, 0) };
+}
+
+/** The reads, each that lies before a place cut. */
+export function* truncated(store: SessionStore, reads: Iterable<Read>, before: number, inline: boolean): Generator<Read> {
+  for (const read of reads) {
+    const place = "overlay" in read ? read.overlay.from_seq : read.seq;
+    yield place < before ? cutRead(store, read, inline) : read;
+  }
+}
