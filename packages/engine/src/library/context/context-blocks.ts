@@ -170,7 +170,7 @@ export class ContextBlocks {
   // Writing
 
   /** Rejects with `unknown_block`, `readonly_block`, `keyed_block`, `over_limit`. */
-  async #write(label: string, textAfter: (before: string) => string, isAddition: boolean): Promise<ContextBlock> {
+  async #write(label: string, text: string, action: "replace" | "append"): Promise<ContextBlock> {
     const block = this.#must(label);
     await this.#load(block);
     const provider = this.#providerOf(block);
@@ -178,10 +178,12 @@ export class ContextBlocks {
       throw new SessionError("keyed_block", `block "${label}" has a keyed provider: write an entry by its key`);
     if (!isWritableProvider(provider)) throw new SessionError("readonly_block", `block "${label}" is readonly`);
     return this.#inTurn(block, async () => {
-      // The text that is there now: someone else may have written. Nothing is awaited for one in the object.
-      const isNear = provider instanceof StoredText || !isAddition;
-      const before = isNear ? this.#shown(block).content : ((await provider.get()) ?? "");
-      const content = textAfter(before).toWellFormed();
+      let content = text.toWellFormed();
+      if (action === "append") {
+        // What is there now: someone else may have written. Nothing is awaited between it and the write in the object.
+        const before = provider instanceof StoredText ? provider.read() : await provider.get();
+        content = appended(before ?? "", content);
+      }
       const over = excess(content, block.declared.maxTokens);
       if (over !== null) throw new SessionError("over_limit", `block "${label}" exceeds maxTokens: ${over.tokens} > ${over.max}`);
       await provider.set(content);
@@ -192,12 +194,12 @@ export class ContextBlocks {
 
   /** Another text in place of the block's. */
   replace(label: string, content: string): Promise<ContextBlock> {
-    return this.#write(label, () => content, false);
+    return this.#write(label, content, "replace");
   }
 
   /** On a line of its own, unless it is the first or begins with one. */
   append(label: string, addition: string): Promise<ContextBlock> {
-    return this.#write(label, (before) => appended(before, addition), true);
+    return this.#write(label, addition, "append");
   }
 
   // Keyed entries

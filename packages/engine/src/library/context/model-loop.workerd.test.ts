@@ -204,6 +204,7 @@ describe.each([
         look(model);
       }
       expect([prompts.size, toolSets.size]).toEqual([1, 1]);
+      expect([...toolSets][0]).toContain('"enum":["memory","skills","knowledge"]');
       await session.refreshSystemPrompt();
       const model = scripted("And on.");
       await turn(session, model, "And?");

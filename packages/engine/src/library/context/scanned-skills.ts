@@ -63,7 +63,11 @@ export class ScannedSkills implements LoadedSkills {
   }
 
   dropBlock(label: string): void {
-    this.#found = this.#found?.then((found) => new Set([...found].filter((id) => !id.startsWith(skillId(label, "")))));
+    const forget = (found: Set<string>) => {
+      for (const id of found) if (id.startsWith(skillId(label, ""))) found.delete(id);
+    };
+    // A scan that fails is made again, and then for the blocks that are there.
+    void this.#found?.then(forget, () => undefined);
   }
 
   /** The session's messages are gone. */

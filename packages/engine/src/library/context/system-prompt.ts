@@ -33,13 +33,17 @@ export class SystemPrompt {
     return store === null ? this.#frozen : store.get();
   }
 
-  /** Keeps a prompt, over one that is there only when `isNew`. The one that is kept then. */
-  async #keep(prompt: string, isNew: boolean): Promise<string> {
+  async #keep(prompt: string): Promise<string> {
     const store = this.#store();
     if (store === null) this.#frozen = prompt;
-    else if (!isNew && store instanceof StoredText) return store.keepFirst(prompt);
     else await store.set(prompt);
     return prompt;
+  }
+
+  /** Another handle may have frozen one meanwhile: in the object's own database that one stands. */
+  async #keepFirst(prompt: string): Promise<string> {
+    const store = this.#store();
+    return store instanceof StoredText ? store.keepFirst(prompt) : this.#keep(prompt);
   }
 
   freeze(): Promise<string> {
@@ -47,7 +51,7 @@ export class SystemPrompt {
       const kept = await this.#kept();
       if (kept !== null) return kept;
       await this.#blocks.load();
-      return this.#keep(renderPrompt(this.#blocks.all()), false);
+      return this.#keepFirst(renderPrompt(this.#blocks.all()));
     });
   }
 
@@ -55,7 +59,7 @@ export class SystemPrompt {
   refresh(): Promise<string> {
     return this.#inTurn(async () => {
       await this.#blocks.reload();
-      return this.#keep(renderPrompt(this.#blocks.all()), true);
+      return this.#keep(renderPrompt(this.#blocks.all()));
     });
   }
 
