@@ -1,5 +1,6 @@
 /** An overlay: a stored summary that stands for a range of a path when it is read. The originals stay. */
 import * as z from "zod";
+import { moneySchema } from "./money.ts";
 
 export const retentionSchema = z
   .object({
@@ -22,6 +23,9 @@ export const overlaySchema = z
     retention: retentionSchema.nullable(),
     model: z.string().nullable(),
     job_id: z.string().nullable(),
+    cost: moneySchema
+      .nullable()
+      .meta({ description: "Of the calls that made it; null while one is unpriced, or when nobody was called" }),
     stale: z.boolean().meta({ description: "A message that it stands for was edited since" }),
     created_at: z.iso.datetime(),
   })

@@ -21,6 +21,7 @@ export const PROBLEMS = {
   usage_conflict: { status: 409, title: "Another usage event has this id" },
   price_conflict: { status: 409, title: "Another price is in force at this instant" },
   job_not_open: { status: 409, title: "The job is already done" },
+  job_not_retriable: { status: 409, title: "The job did not fail" },
   job_open: { status: 409, title: "Another job of this session is open" },
   wrong_block_kind: { status: 409, title: "The block is of another kind" },
   precondition_failed: { status: 412, title: "The resource has changed" },
@@ -48,10 +49,12 @@ export const PROBLEMS = {
   inconsistent_usage: { status: 422, title: "The token classes do not add up" },
   amount_overflow: { status: 422, title: "The amount is too large" },
   idempotency_mismatch: { status: 422, title: "The key was used for another request" },
+  invalid_range: { status: 422, title: "The ends are no range of one path" },
   nothing_to_compact: { status: 422, title: "There is nothing to compact" },
   range_too_fine: { status: 422, title: "The range has too many buckets" },
   rate_limited: { status: 429, title: "Too many requests" },
   internal: { status: 500, title: "An internal error" },
+  compaction_unfinished: { status: 503, title: "The compaction did not end in time" },
   unavailable: { status: 503, title: "A part of the plane can't be reached" },
 } as const satisfies Record<string, { status: number; title: string }>;
 

@@ -15,6 +15,8 @@ function depsFor(env: CompactorEnv, { tenant_id: tenantId, session_id: sessionId
   const session = () => sessionOf(env.SESSION, tenantId, sessionId);
   return {
     claim: () => session().claimJob(jobId),
+    renew: (fence) => session().renewLease(jobId, fence),
+    record: (usage) => session().recordJobUsage(jobId, usage),
     readRange: (fence, afterSeq) => session().readJobRange(jobId, fence, afterSeq),
     commit: (fence, commit) => session().commitJob(jobId, fence, commit),
     fail: (fence, failure) => session().failJob(jobId, fence, failure),

@@ -24,6 +24,7 @@ const claimed = (patch: Partial<ClaimedJob> = {}): ClaimedJob => ({
   tokens: 4_000,
   policy: DEFAULT_COMPACTION_POLICY,
   rejected_because: null,
+  instructions: null,
   ...patch,
 });
 const said = (id: string, text: string): JobItem => ({
@@ -42,6 +43,7 @@ const jobIn = (state: CompactionJob["state"]): CompactionJob =>
     from_id: "m1",
     to_id: "m9",
     messages: 9,
+    renews_overlay_id: null,
     tokens_before: 4_000,
     tokens_after: null,
     attempts: 1,
@@ -91,6 +93,8 @@ function plane(
   const whole: CompactionDeps = {
     claim: async () => ok(claimed()),
     readRange: async (_fence, after) => ok({ items: pages[after] ?? [], next_seq: after + 1 < pages.length ? after + 1 : null }),
+    renew: async () => ok(NOW + 300_000),
+    record: async () => ok(null),
     commit: async () => ok(jobIn("applied")),
     fail: async (_fence, { outcome }) => ok(jobIn(outcome === "fail" ? "failed" : "queued")),
     model: () => ({ id: "p/m", call: async () => ok(answered(GOOD_SUMMARY)) }),
@@ -104,6 +108,8 @@ function plane(
     ...whole,
     claim: () => (log.push("claim"), whole.claim()),
     readRange: (fence, after) => (log.push(`read ${fence} after ${after}`), whole.readRange(fence, after)),
+    renew: (fence) => (log.push(`renew ${fence}`), whole.renew(fence)),
+    record: (usage) => (log.push(`record ${usage.length}`), whole.record(usage)),
     commit: (fence, commit) => (log.push(`commit ${fence}`), commits.push(commit), whole.commit(fence, commit)),
     fail: (fence, failure) => (
       log.push(`${failure.outcome} ${failure.error.code}`),
@@ -156,6 +162,54 @@ describe("runJob", () => {
       expect(log).toEqual(["claim"]);
     },
   );
+
+  test.each([
+    ["at the commit", { commit: async () => err({ code: "fence_lost", detail: "" } as const) }],
+    [
+      "at a failure",
+      {
+        fail: async () => err({ code: "not_open", detail: "" } as const),
+        model: () => ({ id: "p/m", call: async () => ok(answered("")) }),
+      },
+    ],
+  ])("tells what its call cost where it has lost the job %s", async (_name, patch) => {
+    const { deps, log } = plane(patch);
+    expect((await runJob(deps)).kind).toBe("refused");
+    expect(log.slice(-2)).toEqual(["price 1 final", "record 1"]);
+  });
+
+  test("holds its lease from call to call, and stops when it can't", async () => {
+    const half = "word ".repeat(CHUNK_TOKENS / 2.5);
+    const pages = [[said("m1", half), said("m2", half)], [said("m3", half)]];
+    const long = plane({ now: () => NOW + 250_000, renew: async () => ok(NOW + 600_000) }, pages);
+    expect(await runJob(long.deps)).toEqual({ kind: "ended", state: "applied" });
+    expect(long.log.filter((line) => line.startsWith("renew"))).toEqual(["renew 7"]);
+    const lost = plane({ renew: async () => err({ code: "fence_lost", detail: "" }) }, pages);
+    expect(await runJob(lost.deps)).toEqual({ kind: "refused", code: "fence_lost" });
+    expect(lost.log.slice(-3)).toEqual(["renew 7", "price 1 final", "record 1"]);
+  });
+
+  test("bills calls that nobody can price without an amount, rather than not at all", async () => {
+    const { deps, commits } = plane({ price: async () => Promise.reject(new Error("no catalog")) });
+    expect(await runJob(deps)).toEqual({ kind: "ended", state: "applied" });
+    expect(commits[0]?.usage).toMatchObject([
+      {
+        id: `${JOB_ID}:7:0`,
+        provider: "p",
+        model: "m",
+        input_tokens: 5,
+        output_tokens: 6,
+        lines: [{ price: null }, { price: null }],
+      },
+    ]);
+  });
+
+  test("passes on what whoever asked wants, outside of the transcript", async () => {
+    const { deps, prompts } = plane({ claim: async () => ok(claimed({ instructions: "Keep the names of cities." })) });
+    await runJob(deps);
+    const [before = ""] = prompts[0]?.split("BEGIN TRANSCRIPT") ?? [];
+    expect(before).toContain("Keep the names of cities.");
+  });
 
   test("stops where it has lost the job: it writes nothing", async () => {
     const { deps, log } = plane({ readRange: async () => err({ code: "fence_lost", detail: "" }) });

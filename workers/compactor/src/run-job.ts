@@ -5,6 +5,7 @@
 import { summaryPrompt } from "@sessionplane/engine/compaction/prompt";
 import { measureRetention, restoreFacts } from "@sessionplane/engine/compaction/retention";
 import type { Entry } from "@sessionplane/engine/compaction/transcript";
+import { summarySize } from "@sessionplane/engine/compaction/summary-size";
 import { rejectionOf } from "@sessionplane/engine/compaction/validate";
 import type { CompactionJob } from "@sessionplane/shared/compaction-job";
 import type { Problem } from "@sessionplane/shared/problem";
@@ -16,7 +17,7 @@ import { fold } from "./fold.ts";
 import { persist } from "./persist.ts";
 import { type Stop, stop, stopOf } from "./settle.ts";
 import type { ModelAnswer, ModelCall, ModelFailure, ModelUsage } from "./summarise.ts";
-import { usageEvents } from "./usage-events.ts";
+import { unpricedUsage, usageEvents } from "./usage-events.ts";
 
 /** Far below the job's lease, so that a range may take a few calls. */
 const CALL_TIMEOUT_MS = 90_000;
@@ -24,13 +25,15 @@ const CALL_TIMEOUT_MS = 90_000;
 const LEASE_RESERVE_MS = 15_000;
 /** No model writes a summary in less. */
 const MIN_CALL_MS = 2_000;
-/** A summary with fewer tokens has no room for its sections. */
-const MIN_TARGET_TOKENS = 200;
 /** A provider counts tokens otherwise than our estimate, and reasoning among them: only far more is cut off. */
 const OUTPUT_ALLOWANCE = 2;
 
 export type CompactionDeps = {
   claim(): Promise<Result<ClaimedJob, JobRefusal>>;
+  /** The lease's new end. */
+  renew(fence: number): Promise<Result<number, JobRefusal>>;
+  /** What calls cost of a job that this compactor no longer holds. */
+  record(usage: readonly PricedUsage[]): Promise<Result<null, JobRefusal>>;
   readRange(fence: number, afterSeq: number): Promise<Result<SeqPage<JobItem>, JobRefusal>>;
   commit(fence: number, commit: JobCommit): Promise<Result<CompactionJob, JobRefusal>>;
   fail(fence: number, failure: JobFailure): Promise<Result<CompactionJob, JobRefusal>>;
@@ -51,21 +54,28 @@ export type JobOutcome =
   | { readonly kind: "again"; readonly code: string }
   | { readonly kind: "refused"; readonly code: JobRefusal["code"] };
 
-type Attempt = { readonly job: ClaimedJob; readonly modelId: string; readonly used: ModelUsage[] };
+/** `leaseUntil` moves with every call of the model: a range may take more of them than one lease holds. */
+type Attempt = { readonly job: ClaimedJob; readonly modelId: string; readonly used: ModelUsage[]; leaseUntil: number };
 
 const refused = ({ code }: JobRefusal): JobOutcome => ({ kind: "refused", code });
 
-/** How large the summary should be, and how large it may be. */
-function sizeOf({ policy, tokens }: ClaimedJob): { readonly target: number; readonly most: number } {
-  const most = Math.max(1, Math.min(policy.max_summary_tokens, Math.floor(tokens * (1 - policy.min_gain))));
-  return { target: Math.min(most, Math.max(MIN_TARGET_TOKENS, Math.ceil(tokens * policy.target_ratio))), most };
-}
+const sizeOf = ({ policy, tokens }: ClaimedJob) => summarySize(policy, tokens);
 
 /** One call of the model. A summary that may not stand ends the attempt; its usage is kept all the same. */
-async function summarise(deps: CompactionDeps, { job, used }: Attempt, entries: readonly Entry[]): Promise<Result<string, Stop>> {
+async function summarise(
+  deps: CompactionDeps,
+  attempt: Attempt,
+  entries: readonly Entry[],
+): Promise<Result<string, Stop | JobRefusal>> {
+  const { job, used } = attempt;
   const { id, call } = deps.model(job.policy.model);
   if (call === null) return err(stop("fail", "unknown_model", `no provider has the model ${id}`));
-  const timeoutMs = Math.min(CALL_TIMEOUT_MS, job.lease_expires_at - LEASE_RESERVE_MS - deps.now());
+  if (used.length > 0) {
+    const renewed = await persist(deps.pause, () => deps.renew(job.fence));
+    if (!renewed.ok) return renewed;
+    attempt.leaseUntil = renewed.value;
+  }
+  const timeoutMs = Math.min(CALL_TIMEOUT_MS, attempt.leaseUntil - LEASE_RESERVE_MS - deps.now());
   if (timeoutMs < MIN_CALL_MS) return err(stop("retry", "lease_ran_out", "the calls of the model took longer than the lease"));
   const { target, most } = sizeOf(job);
   const prompt = summaryPrompt({
@@ -73,6 +83,7 @@ async function summarise(deps: CompactionDeps, { job, used }: Attempt, entries: 
     nonce: deps.nonce(),
     targetTokens: target,
     rejectedBecause: job.rejected_because,
+    instructions: job.instructions,
   });
   const answer = await call({ prompt, targetTokens: target, maxOutputTokens: most * OUTPUT_ALLOWANCE, timeoutMs });
   if (!answer.ok) return err(stopOf(answer.error));
@@ -89,15 +100,30 @@ async function priced(deps: CompactionDeps, { job, modelId, used }: Attempt): Pr
   const reported = await persist(deps.pause, () => deps.price(usageEvents(job, modelId, used, "reported")));
   if (reported.ok) return reported.value;
   const estimated = await persist(deps.pause, () => deps.price(usageEvents(job, modelId, used, "estimated")));
-  if (estimated.ok) return estimated.value;
-  throw new Error(`the usage of ${used.length} calls could not be priced: ${estimated.error.code}`);
+  return estimated.ok ? estimated.value : unpricedUsage(job, modelId, used, deps.now());
+}
+
+/** The same when the catalog does not answer at all: a call that can't be priced now is still a call. */
+async function billed(deps: CompactionDeps, attempt: Attempt): Promise<readonly PricedUsage[]> {
+  try {
+    return await priced(deps, attempt);
+  } catch {
+    return unpricedUsage(attempt.job, attempt.modelId, attempt.used, deps.now());
+  }
+}
+
+/** The job is no longer ours. What its calls cost is told all the same. */
+async function giveUp(deps: CompactionDeps, attempt: Attempt, refusal: JobRefusal): Promise<JobOutcome> {
+  const usage = await billed(deps, attempt);
+  if (usage.length > 0) await persist(deps.pause, () => deps.record(usage));
+  return refused(refusal);
 }
 
 async function end(deps: CompactionDeps, attempt: Attempt, { outcome, error }: Stop): Promise<JobOutcome> {
-  const usage = await priced(deps, attempt);
+  const usage = await billed(deps, attempt);
   const failure = { outcome, error, model: attempt.modelId, usage };
   const failed = await persist(deps.pause, () => deps.fail(attempt.job.fence, failure));
-  if (!failed.ok) return refused(failed.error);
+  if (!failed.ok) return giveUp(deps, attempt, failed.error);
   const { state } = failed.value;
   return state === "queued" ? { kind: "again", code: error.code } : { kind: "ended", state };
 }
@@ -107,20 +133,21 @@ export async function runJob(deps: CompactionDeps): Promise<JobOutcome> {
   const claimed = await deps.claim();
   if (!claimed.ok) return refused(claimed.error);
   const job = claimed.value;
-  const attempt: Attempt = { job, modelId: deps.model(job.policy.model).id, used: [] };
+  const { id: modelId } = deps.model(job.policy.model);
+  const attempt: Attempt = { job, modelId, used: [], leaseUntil: job.lease_expires_at };
 
   const folded = await fold<JobRefusal | Stop>(
     (afterSeq) => persist(deps.pause, () => deps.readRange(job.fence, afterSeq)),
     (entries) => summarise(deps, attempt, entries),
   );
-  if (!folded.ok) return "outcome" in folded.error ? end(deps, attempt, folded.error) : refused(folded.error);
+  if (!folded.ok) return "outcome" in folded.error ? end(deps, attempt, folded.error) : giveUp(deps, attempt, folded.error);
   if (folded.value === null) return end(deps, attempt, stop("fail", "empty_range", "the range holds nothing to summarise"));
 
   const { facts } = folded.value;
   const summary = restoreFacts(folded.value.summary, facts, job.policy.retention_floor, sizeOf(job).most);
   const retention = measureRetention(facts, summary);
-  const usage = await priced(deps, attempt);
+  const usage = await billed(deps, attempt);
   const commit = { summary, model: attempt.modelId, retention, usage };
   const committed = await persist(deps.pause, () => deps.commit(job.fence, commit));
-  return committed.ok ? { kind: "ended", state: committed.value.state } : refused(committed.error);
+  return committed.ok ? { kind: "ended", state: committed.value.state } : giveUp(deps, attempt, committed.error);
 }

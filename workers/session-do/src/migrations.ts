@@ -80,6 +80,12 @@ const BLOCKS: Migration = {
       expired INTEGER NOT NULL) STRICT;`,
 };
 
+/** Jobs that write a summary again: which one, and what it should pay attention to. */
+const RENEWALS: Migration = {
+  id: "013_renewals",
+  sql: "ALTER TABLE jobs ADD COLUMN renews TEXT; ALTER TABLE jobs ADD COLUMN instructions TEXT;",
+};
+
 export const MIGRATIONS: readonly Migration[] = [
   TREE,
   PLANE_TABLES,
@@ -93,4 +99,5 @@ export const MIGRATIONS: readonly Migration[] = [
   SEARCH,
   CONTEXT,
   BLOCKS,
+  RENEWALS,
 ];

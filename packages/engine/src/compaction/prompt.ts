@@ -33,14 +33,19 @@ export type PromptInput = {
   readonly targetTokens: number;
   /** Why the last summary of this range was refused. */
   readonly rejectedBecause: string | null;
+  /** What whoever asked for it wants it to pay attention to. Not from the conversation. */
+  readonly instructions?: string | null;
 };
 
-export function summaryPrompt({ entries, nonce, targetTokens, rejectedBecause }: PromptInput): string {
+export function summaryPrompt({ entries, nonce, targetTokens, rejectedBecause, instructions = null }: PromptInput): string {
   const updates = entries.some((entry) => entry.kind === "summary");
   const again = rejectedBecause === null ? [] : [`An earlier record of this stretch was refused: ${rejectedBecause}. Mend that.`];
   return [
     ...(updates ? [UPDATE] : []),
     ...again,
+    ...(instructions === null
+      ? []
+      : [`Whoever keeps this record asks: ${instructions}\nThe sections and rules stay as they are.`]),
     `The boundary lines begin with "--- ${nonce}". Aim at no more than ${targetTokens} tokens.`,
     renderTranscript(entries, nonce),
     `Now write the record: ${SECTIONS.map((name) => `## ${name}`).join(", ")}.`,

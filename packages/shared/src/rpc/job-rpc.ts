@@ -18,6 +18,8 @@ export type ClaimedJob = {
   readonly policy: CompactionPolicy;
   /** Why the previous summary of this job was rejected, for the next prompt. */
   readonly rejected_because: string | null;
+  /** What whoever asked wants the summary to pay attention to. */
+  readonly instructions: string | null;
 };
 
 /** The range in order, with earlier overlays inside it as their summaries. */

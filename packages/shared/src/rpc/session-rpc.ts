@@ -3,7 +3,7 @@
  * implements it. Every method answers with a Result; a throw is a broken object or platform.
  */
 import type { NewBlock } from "../block.ts";
-import type { CompactionJob } from "../compaction-job.ts";
+import type { CompactionJob, CompactionPlanReply } from "../compaction-job.ts";
 import type { CompactionPolicyPatch } from "../compaction-policy.ts";
 import type { JobId, SessionId, TenantId } from "../ids.ts";
 import type { Leaf, Message, MessageMeta, MessageStats, Role, Source, ToolPatch } from "../message.ts";
@@ -174,6 +174,29 @@ export type SeqQuery = { readonly limit: number; readonly before_seq?: number };
 
 export type UsageReading = { readonly usage: SessionUsage; readonly as_of: string };
 
+export type RequestCompaction = {
+  readonly leaf_id?: string;
+  readonly rules: TenantRules;
+  readonly idempotency?: Idempotency;
+  /** A model has said that its input is too long: less of the tail is kept when it must be. */
+  readonly overflow?: boolean;
+};
+
+export type AddOverlay = {
+  readonly summary: string;
+  readonly from_id: string;
+  readonly to_id: string;
+  readonly idempotency: Idempotency;
+};
+
+export type RerunOverlay = {
+  readonly overlay_id: string;
+  readonly model?: string;
+  readonly instructions?: string;
+  readonly rules: TenantRules;
+  readonly idempotency: Idempotency;
+};
+
 /** Lines of a session that is being made of them. `line`: where each stood, for refusals. */
 export type StagedLine = { readonly line: number; readonly entry: Exclude<TransferLine, { kind: "session" }> };
 
@@ -254,18 +277,28 @@ export interface SessionRpc extends ContextRpc {
   readUsage(): Promise<Result<UsageReading, Problem>>;
   listUsageEvents(query: SeqQuery): Promise<Result<SeqPage<UsageEvent>, Problem>>;
 
-  requestCompaction(input: {
-    leaf_id?: string;
-    rules: TenantRules;
-    idempotency?: Idempotency;
-  }): Promise<Result<Written<CompactionJob>, Problem>>;
+  requestCompaction(input: RequestCompaction): Promise<Result<Written<CompactionJob>, Problem>>;
+  /** What a request would do. Changes nothing. */
+  planCompaction(input: { leaf_id?: string; rules: TenantRules }): Promise<Result<CompactionPlanReply, Problem>>;
+  /** A summary of the caller's own. */
+  addOverlay(input: AddOverlay): Promise<Result<Written<Overlay>, Problem>>;
+  getOverlay(id: string): Promise<Result<Overlay, Problem>>;
+  /** What it stood for shows again: messages, or the summaries that it had gone on from. */
+  deleteOverlay(input: { overlay_id: string; idempotency: Idempotency }): Promise<Result<null, Problem>>;
+  rerunOverlay(input: RerunOverlay): Promise<Result<Written<CompactionJob>, Problem>>;
   listOverlays(query: SeqQuery): Promise<Result<SeqPage<Overlay>, Problem>>;
   listJobs(query: SeqQuery): Promise<Result<SeqPage<CompactionJob>, Problem>>;
   getJob(id: string): Promise<Result<CompactionJob, Problem>>;
+  /** A job that failed is queued again. */
+  retryJob(input: { job_id: string; idempotency?: Idempotency }): Promise<Result<Written<CompactionJob>, Problem>>;
   cancelJob(input: { job_id: string; idempotency?: Idempotency }): Promise<Result<Written<CompactionJob>, Problem>>;
 
   claimJob(id: JobId): Promise<Result<ClaimedJob, JobRefusal>>;
   readJobRange(id: JobId, fence: number, afterSeq: number): Promise<Result<SeqPage<JobItem>, JobRefusal>>;
+  /** The compactor is still at it. The lease's new end. */
+  renewLease(id: JobId, fence: number): Promise<Result<number, JobRefusal>>;
+  /** What calls of a job cost whose compactor may write nothing else any more. */
+  recordJobUsage(id: JobId, usage: readonly PricedUsage[]): Promise<Result<null, JobRefusal>>;
   /** Applied, or stale when the range no longer stands; a stale job is planned anew at once. */
   commitJob(id: JobId, fence: number, commit: JobCommit): Promise<Result<CompactionJob, JobRefusal>>;
   failJob(id: JobId, fence: number, failure: JobFailure): Promise<Result<CompactionJob, JobRefusal>>;

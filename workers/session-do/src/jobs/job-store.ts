@@ -1,6 +1,12 @@
 /** The `jobs` table. A change of a job gives it a new seq, so that the newest fact of it wins. */
 import { formatInstant } from "@sessionplane/shared/fields";
-import { type CompactionJob, type JobState, jobStateSchema } from "@sessionplane/shared/compaction-job";
+import {
+  type CompactionJob,
+  type JobState,
+  type JobTrigger,
+  jobStateSchema,
+  jobTriggerSchema,
+} from "@sessionplane/shared/compaction-job";
 import { type CompactionPolicy, compactionPolicySchema } from "@sessionplane/shared/compaction-policy";
 import type { JobId } from "@sessionplane/shared/ids";
 import { formatMoney } from "@sessionplane/shared/money";
@@ -38,6 +44,9 @@ export type JobRow = {
   model: string | null;
   retention: string | null;
   error: string | null;
+  /** The overlay that it takes the place of. */
+  renews: string | null;
+  instructions: string | null;
   created_at: number;
   updated_at: number;
 };
@@ -69,6 +78,8 @@ const COLUMNS = [
   "model",
   "retention",
   "error",
+  "renews",
+  "instructions",
   "created_at",
   "updated_at",
 ] as const satisfies readonly (keyof JobRow)[];
@@ -116,6 +127,11 @@ export class JobStore {
     this.#store({ ...job, woken_at: now });
   }
 
+  /** Not a fact either. Of a job whose lease had run out it makes a running one again. */
+  extendLease(job: JobRow, until: number): void {
+    this.#store({ ...job, state: "running", lease_until: until });
+  }
+
   forget(): void {
     this.#open = undefined;
   }
@@ -140,7 +156,7 @@ export class JobStore {
 export const policyOf = (job: JobRow): CompactionPolicy => compactionPolicySchema.parse(JSON.parse(job.policy));
 export const feedsOf = (job: JobRow): readonly string[] => JSON.parse(job.feeds) as string[];
 
-const triggerOf = (job: JobRow): CompactionJob["trigger"] => (job.trigger === "manual" ? "manual" : "automatic");
+export const triggerOf = (job: JobRow): JobTrigger => jobTriggerSchema.parse(job.trigger);
 export const stateOf = (job: JobRow): JobState => jobStateSchema.parse(job.state);
 
 /** As the API shows it. `billedNano`: what its model calls cost; null while one is unpriced. */
@@ -155,6 +171,7 @@ export const toCompactionJob = (sessionId: string, job: JobRow, billedNano: numb
   messages: job.messages,
   tokens_before: job.tokens_before,
   tokens_after: job.tokens_after,
+  renews_overlay_id: job.renews,
   attempts: job.attempts,
   overlay_id: job.overlay_id,
   model: job.model,

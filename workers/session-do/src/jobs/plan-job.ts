@@ -1,11 +1,9 @@
-/** From a session's history to a job: what its range is. The only effect is the job's row. */
+/** From a session's history to the range of a job. Reads only. */
 import type { CompactionPolicy } from "@sessionplane/shared/compaction-policy";
-import { newId } from "@sessionplane/shared/ids";
 import { type CompactionPlan, type PlanItem, planCompaction } from "@sessionplane/engine/compaction/plan";
 import { segments, standing } from "@sessionplane/engine/history/apply-overlays";
 import type { Range } from "@sessionplane/engine/tree/runs";
 import type { SessionStore } from "../session-store.ts";
-import type { JobRow } from "./job-store.ts";
 
 function* itemsOf(store: SessionStore, path: readonly Range[]): Generator<PlanItem> {
   const masks = store.skills.masks();
@@ -54,45 +52,4 @@ export function planFor(
     ...(since === undefined ? {} : { messagesSinceLast: since }),
   });
   return { plan, items: items.length };
-}
-
-export function queueJob(
-  store: SessionStore,
-  plan: Extract<CompactionPlan, { kind: "compact" }>,
-  leafSeq: number,
-  policy: CompactionPolicy,
-  trigger: "automatic" | "manual",
-  now: number,
-): JobRow {
-  return store.jobs.write(
-    {
-      id: newId("job"),
-      state: "queued",
-      trigger,
-      leaf_seq: leafSeq,
-      leaf_id: store.messages.idOf(leafSeq) ?? "",
-      from_seq: plan.fromSeq,
-      to_seq: plan.toSeq,
-      from_id: plan.fromId,
-      to_id: plan.toId,
-      planned_at: store.sequence.head,
-      messages: plan.messages,
-      tokens_before: plan.tokens,
-      feeds: JSON.stringify(plan.feeds),
-      policy: JSON.stringify(policy),
-      fence: 0,
-      lease_until: null,
-      woken_at: null,
-      attempts: 0,
-      rejections: 0,
-      rejected_because: null,
-      overlay_id: null,
-      tokens_after: null,
-      model: null,
-      retention: null,
-      error: null,
-      created_at: now,
-    },
-    now,
-  );
 }

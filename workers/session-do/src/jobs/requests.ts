@@ -1,16 +1,17 @@
 /** What people do with compaction: ask for it, look at it, cancel it. */
-import { compactionPolicySchema, layerPolicies } from "@sessionplane/shared/compaction-policy";
+import { type CompactionPolicy, compactionPolicySchema, layerPolicies } from "@sessionplane/shared/compaction-policy";
 import type { CompactionJob } from "@sessionplane/shared/compaction-job";
 import { NOT_FOUND, type Problem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
-import type { Overlay } from "@sessionplane/shared/overlay";
-import type { Idempotency, SeqPage, SeqQuery, TenantRules, Written } from "@sessionplane/shared/rpc/session-rpc";
+import type { Idempotency, RequestCompaction, RerunOverlay, TenantRules, Written } from "@sessionplane/shared/rpc/session-rpc";
+import type { CompactionPlan } from "@sessionplane/engine/compaction/plan";
 import { calibratePolicy } from "@sessionplane/engine/tokens/calibrate";
-import { toOverlay } from "@sessionplane/engine/storage/sqlite/overlays";
-import { seqPage } from "../seq-page.ts";
+import { checkOpen } from "../messages/write-checks.ts";
 import type { SessionStore } from "../session-store.ts";
 import { type JobRow, toCompactionJob } from "./job-store.ts";
-import { planFor, queueJob } from "./plan-job.ts";
+import { planFor } from "./plan-job.ts";
+import { queueJob } from "./queue-job.ts";
+import { rerun } from "./renew.ts";
 
 export const showJob = (store: SessionStore, job: JobRow): CompactionJob =>
   toCompactionJob(store.row.session_id, job, store.ledger.billedForJob(job.id));
@@ -36,53 +37,118 @@ const replay = (store: SessionStore, id: string): CompactionJob => {
 const contradiction = (issue: { readonly path: readonly PropertyKey[]; readonly message: string } | undefined): Problem =>
   problem("invalid", `The compaction policies of tenant and session contradict: ${issue?.path.join(".")} ${issue?.message}.`);
 
-type Request = { readonly leaf_id?: string; readonly rules: TenantRules; readonly idempotency?: Idempotency };
+const unknownLeaf = (id: string): Problem => {
+  const message = `${id} is not a message of this session`;
+  return problem("unknown_leaf", message, { errors: [{ pointer: "/leaf_id", code: "unknown_leaf", message }] });
+};
+
+type Asked = { readonly leaf: number; readonly policy: CompactionPolicy };
+
+/** The leaf and the policy, as the session counts tokens. */
+export function asked(
+  store: SessionStore,
+  { leaf_id: leafId, rules }: { readonly leaf_id?: string; readonly rules: TenantRules },
+): Result<Asked, Problem> {
+  const leaf = leafId === undefined ? store.messages.activeLeaf() : store.messages.seqOf(leafId);
+  if (leaf === null) return err(unknownLeaf(leafId ?? ""));
+  const layered = compactionPolicySchema.safeParse(layerPolicies(rules.compaction, store.row.settings.compaction));
+  if (!layered.success) return err(contradiction(layered.error.issues[0]));
+  return ok({ leaf, policy: calibratePolicy(layered.data, store.row.calibration) });
+}
+
+const TOO_SHORT = { kind: "skip", reason: "too_short" } as const;
+
+export const planByHand = (store: SessionStore, { leaf, policy }: Asked): CompactionPlan =>
+  leaf === 0 ? TOO_SHORT : planFor(store, leaf, policy, true).plan;
+
+/** Of the tail, what is kept when a model has said that its input is too long: as asked, a quarter, the least. */
+const TAIL_SHARES: readonly number[] = [1, 1 / 4, 0];
+
+/** The first plan that there is. Each shortens the history, so that whoever asks again and again comes to an end. */
+function planForOverflow(store: SessionStore, { leaf, policy }: Asked): CompactionPlan {
+  let plan: CompactionPlan = TOO_SHORT;
+  for (const share of TAIL_SHARES) {
+    const shorter = { ...policy, keep_recent_tokens: Math.floor(policy.keep_recent_tokens * share) };
+    plan = planByHand(store, { leaf, policy: shorter });
+    if (plan.kind === "compact") return plan;
+  }
+  return plan;
+}
+
+export const nothingToCompact = (reason: string): Problem =>
+  problem("nothing_to_compact", WHY_NOT[reason] ?? reason, { fields: { reason } });
 
 /** The open job, or a new one for the leaf. It also ends a suspension: someone has looked. */
-function requested(store: SessionStore, input: Request, now: number): Result<JobRow, Problem> {
-  const leaf = input.leaf_id === undefined ? store.messages.activeLeaf() : store.messages.seqOf(input.leaf_id);
-  if (leaf === null) {
-    const message = `${input.leaf_id} is not a message of this session`;
-    return err(problem("unknown_leaf", message, { errors: [{ pointer: "/leaf_id", code: "unknown_leaf", message }] }));
-  }
+function requested(store: SessionStore, input: RequestCompaction, now: number): Result<JobRow, Problem> {
+  const found = asked(store, input);
+  if (!found.ok) return found;
   const open = store.jobs.open();
   if (open !== null) return ok(open);
-  const layered = compactionPolicySchema.safeParse(layerPolicies(input.rules.compaction, store.row.settings.compaction));
-  if (!layered.success) return err(contradiction(layered.error.issues[0]));
-  const policy = calibratePolicy(layered.data, store.row.calibration);
-  const plan = leaf === 0 ? ({ kind: "skip", reason: "too_short" } as const) : planFor(store, leaf, policy, true).plan;
-  if (plan.kind === "skip")
-    return err(problem("nothing_to_compact", WHY_NOT[plan.reason] ?? plan.reason, { fields: { reason: plan.reason } }));
+  const closed = checkOpen(store);
+  if (closed !== null) return err(closed);
+  const { leaf, policy } = found.value;
+  const plan = input.overflow === true ? planForOverflow(store, found.value) : planByHand(store, found.value);
+  if (plan.kind === "skip") return err(nothingToCompact(plan.reason));
   if (store.row.failures > 0) store.save({ failures: 0 });
-  return ok(queueJob(store, plan, leaf, policy, "manual", now));
+  const trigger = input.overflow === true ? "overflow" : "manual";
+  return ok(queueJob(store, { range: plan, leafSeq: leaf, policy, trigger }, now));
 }
 
-export function requestCompaction(store: SessionStore, input: Request, now: number): Result<Written<CompactionJob>, Problem> {
-  const effect = () => {
-    const job = requested(store, input, now);
-    return job.ok ? ok({ reply: showJob(store, job.value), receipt: job.value.id }) : job;
-  };
-  return store.atomically(() => store.keys.once(input.idempotency, now, effect, (id) => replay(store, id)));
-}
-
-export function cancelJob(
+/** A change of a job once a key, answered with the job. */
+function changeJob(
   store: SessionStore,
-  input: { readonly job_id: string; readonly idempotency?: Idempotency },
+  idempotency: Idempotency | undefined,
   now: number,
+  change: () => Result<JobRow, Problem>,
 ): Result<Written<CompactionJob>, Problem> {
   const effect = () => {
-    const job = store.jobs.find(input.job_id);
+    const job = change();
+    return job.ok ? ok({ reply: showJob(store, job.value), receipt: job.value.id }) : job;
+  };
+  return store.atomically(() => store.keys.once(idempotency, now, effect, (id) => replay(store, id)));
+}
+
+export const requestCompaction = (store: SessionStore, input: RequestCompaction, now: number) =>
+  changeJob(store, input.idempotency, now, () => requested(store, input, now));
+
+type OfJob = { readonly job_id: string; readonly idempotency?: Idempotency };
+
+export const cancelJob = (store: SessionStore, { job_id: id, idempotency }: OfJob, now: number) =>
+  changeJob(store, idempotency, now, () => {
+    const job = store.jobs.find(id);
     if (job === null) return err(NOT_FOUND);
     if (job.state !== "queued" && job.state !== "running") return err(problem("job_not_open", `The job is ${job.state}.`));
     // The fence rises: a compactor that is at work on it can no longer write.
-    const cancelled = store.jobs.write({ ...job, state: "cancelled", lease_until: null, fence: job.fence + 1 }, now);
-    return ok({ reply: showJob(store, cancelled), receipt: job.id });
-  };
-  return store.atomically(() => store.keys.once(input.idempotency, now, effect, (id) => replay(store, id)));
-}
+    return ok(store.jobs.write({ ...job, state: "cancelled", lease_until: null, fence: job.fence + 1 }, now));
+  });
 
-export function listOverlays(store: SessionStore, query: SeqQuery): SeqPage<Overlay> {
-  const { limit, before_seq: before = Number.MAX_SAFE_INTEGER } = query;
-  const newestFirst = store.overlays.all().filter((overlay) => overlay.seq < before);
-  return seqPage(newestFirst.toReversed(), limit, toOverlay);
+const RETRIABLE: readonly string[] = ["failed", "rejected", "cancelled"];
+
+/** As it was planned. When its range has changed since, it ends stale and is planned anew. */
+export const retryJob = (store: SessionStore, { job_id: id, idempotency }: OfJob, now: number) =>
+  changeJob(store, idempotency, now, () => {
+    const job = store.jobs.find(id);
+    if (job === null) return err(NOT_FOUND);
+    const closed = checkOpen(store);
+    if (closed !== null) return err(closed);
+    if (!RETRIABLE.includes(job.state)) return err(problem("job_not_retriable", `The job is ${job.state}.`));
+    if (store.jobs.open() !== null) return err(problem("job_open", "Another job of this session is open."));
+    if (store.row.failures > 0) store.save({ failures: 0 });
+    const again = { state: "queued", fence: job.fence + 1, lease_until: null, woken_at: null, rejections: 0, error: null };
+    return ok(store.jobs.write({ ...job, ...again, rejected_because: null }, now));
+  });
+
+export function rerunOverlay(store: SessionStore, input: RerunOverlay, now: number): Result<Written<CompactionJob>, Problem> {
+  return changeJob(store, input.idempotency, now, () => {
+    const overlay = store.overlays.all().find(({ id }) => id === input.overlay_id);
+    if (overlay === undefined) return err(NOT_FOUND);
+    const closed = checkOpen(store);
+    if (closed !== null) return err(closed);
+    if (store.jobs.open() !== null) return err(problem("job_open", "Another job of this session is open."));
+    const found = asked(store, input);
+    if (!found.ok) return found;
+    const policy = input.model === undefined ? found.value.policy : { ...found.value.policy, model: input.model };
+    const job = rerun(store, overlay, policy, input.instructions ?? null, now);
+    return job === null ? err(nothingToCompact("nothing_to_replace")) : ok(job);
+  });
 }

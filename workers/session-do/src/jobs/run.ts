@@ -13,8 +13,10 @@ import { maskedRead } from "@sessionplane/engine/history/masked-read";
 import { segments, standing } from "@sessionplane/engine/history/apply-overlays";
 import { contains, within } from "@sessionplane/engine/tree/runs";
 import type { SessionStore } from "../session-store.ts";
-import { type JobRow, feedsOf, policyOf } from "./job-store.ts";
-import { planFor, queueJob } from "./plan-job.ts";
+import { type JobRow, feedsOf, policyOf, triggerOf } from "./job-store.ts";
+import { planFor } from "./plan-job.ts";
+import { queueJob } from "./queue-job.ts";
+import { renewStale, rerun } from "./renew.ts";
 
 /** Longer than any summary takes; what a dead compactor holds back. */
 export const LEASE_MS = 5 * 60 * 1000;
@@ -48,6 +50,7 @@ export function claim(store: SessionStore, id: JobId, now: number): Result<Claim
     tokens: job.tokens_before,
     policy: policyOf(job),
     rejected_because: job.rejected_because,
+    instructions: job.instructions,
   });
 }
 
@@ -56,7 +59,8 @@ function held(store: SessionStore, id: JobId, fence: number): Result<JobRow, Job
   const job = store.jobs.find(id);
   if (job === null) return refuse("not_found", "no such job");
   if (job.fence !== fence) return refuse("fence_lost", "another compactor has claimed the job since");
-  return job.state === "running" ? ok(job) : refuse("not_open", `the job is ${job.state}`);
+  // A lease that ran out takes nothing away while nobody else has the job.
+  return job.state === "running" || job.state === "queued" ? ok(job) : refuse("not_open", `the job is ${job.state}`);
 }
 
 function* rangeItems(
@@ -65,7 +69,9 @@ function* rangeItems(
   afterSeq: number,
 ): Generator<{ seq: number; bytes: number; item: JobItem }> {
   const path = within(store.messages.pathTo(job.leaf_seq), job.from_seq, job.to_seq);
-  for (const segment of segments(path, standing(store.overlays.all(), path))) {
+  const feeds = feedsOf(job);
+  const fed = store.overlays.all().filter(({ id }) => feeds.includes(id));
+  for (const segment of segments(path, standing(fed, path))) {
     if (segment.kind === "overlay") {
       const { id, to_seq: toSeq, summary, tokens_after: tokens } = segment.overlay;
       if (toSeq > afterSeq)
@@ -99,6 +105,30 @@ export function readRange(store: SessionStore, id: JobId, fence: number, afterSe
   return ok({ items, next_seq: null });
 }
 
+/** A long range takes longer than a lease: whoever goes on with it says so. */
+export function renewLease(store: SessionStore, id: JobId, fence: number, now: number): Result<number, JobRefusal> {
+  const job = held(store, id, fence);
+  if (!job.ok) return job;
+  const until = now + LEASE_MS;
+  store.jobs.extendLease(job.value, until);
+  return ok(until);
+}
+
+/** Calls that were made are paid for, whatever became of the job. */
+export function recordUsage(
+  store: SessionStore,
+  id: JobId,
+  usage: readonly PricedUsage[],
+  now: number,
+): Result<null, JobRefusal> {
+  const job = store.jobs.find(id);
+  if (job === null) return refuse("not_found", "no such job");
+  recordAll(store, job, usage, now);
+  // Its cost is another now.
+  store.jobs.write(job, now);
+  return ok(null);
+}
+
 const recordAll = (store: SessionStore, job: JobRow, usage: readonly PricedUsage[], now: number): void =>
   usage.forEach((event) => store.ledger.record(event, job.id, now));
 
@@ -107,9 +137,12 @@ function stillStands(store: SessionStore, job: JobRow): boolean {
   const path = store.messages.pathTo(job.leaf_seq);
   if (!contains(path, job.from_seq) || !contains(path, job.to_seq)) return false;
   if (store.messages.changedSince(within(path, job.from_seq, job.to_seq), job.planned_at)) return false;
-  const inside = standing(store.overlays.all(), path).filter((one) => one.to_seq >= job.from_seq && one.from_seq <= job.to_seq);
+  const overlays = store.overlays.all();
+  const inside = standing(overlays, path).filter((one) => one.to_seq >= job.from_seq && one.from_seq <= job.to_seq);
   const feeds = feedsOf(job);
-  return inside.length === feeds.length && inside.every((one) => feeds.includes(one.id));
+  const expected = job.renews === null ? feeds : [job.renews];
+  const isAsPlanned = inside.length === expected.length && inside.every((one) => expected.includes(one.id));
+  return isAsPlanned && feeds.every((id) => overlays.some((one) => one.id === id));
 }
 
 /** The range's originals, in tokens: what the overlay stands for, not what an earlier one had made of it. */
@@ -184,10 +217,20 @@ export function endOpenJob(store: SessionStore, now: number): void {
 function endStale(store: SessionStore, job: JobRow, now: number): JobRow {
   const ended = writeStale(store, job, now);
   const policy = policyOf(job);
+  const renewed = store.overlays.all().find(({ id }) => id === job.renews);
+  if (renewed !== undefined && job.trigger === "rerun") {
+    rerun(store, renewed, policy, job.instructions, now);
+    return ended;
+  }
   // The cooldown counts from a compaction; this one has compacted nothing.
   const leaf = store.messages.nearest(job.leaf_seq);
-  const { plan } = planFor(store, leaf, { ...policy, cooldown_messages: 0 }, job.trigger === "manual");
-  if (plan.kind === "compact") queueJob(store, plan, leaf, policy, job.trigger === "manual" ? "manual" : "automatic", now);
+  const trigger = triggerOf(job);
+  if (trigger === "renewal") {
+    renewStale(store, policy, now);
+    return ended;
+  }
+  const { plan } = planFor(store, leaf, { ...policy, cooldown_messages: 0 }, trigger !== "automatic");
+  if (plan.kind === "compact") queueJob(store, { range: plan, leafSeq: leaf, policy, trigger }, now);
   return ended;
 }
 
@@ -197,7 +240,11 @@ export function commit(store: SessionStore, id: JobId, fence: number, input: Job
   if (!job.ok) return job;
   recordAll(store, job.value, input.usage, now);
   store.faults.hit("commit:recorded");
-  return ok(stillStands(store, job.value) ? applySummary(store, job.value, input, now) : endStale(store, job.value, now));
+  if (!stillStands(store, job.value)) return ok(endStale(store, job.value, now));
+  const applied = applySummary(store, job.value, input, now);
+  // What waited for this job to end.
+  store.trigger.renew(store, policyOf(applied), now);
+  return ok(applied);
 }
 
 const endBadly = (store: SessionStore, job: JobRow, state: "rejected" | "failed", now: number): JobRow => {

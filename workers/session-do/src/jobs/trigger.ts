@@ -6,7 +6,9 @@ import { type CompactionPolicy, compactionPolicySchema } from "@sessionplane/sha
 import { shouldCompact } from "@sessionplane/engine/compaction/plan";
 import type { SessionStore } from "../session-store.ts";
 import type { JobRow } from "./job-store.ts";
-import { planFor, queueJob } from "./plan-job.ts";
+import { planFor } from "./plan-job.ts";
+import { queueJob } from "./queue-job.ts";
+import { renewStale } from "./renew.ts";
 
 /** So many failures in a row suspend automatic compaction until someone asks by hand. */
 export const MAX_FAILURES_IN_A_ROW = 3;
@@ -14,6 +16,12 @@ export const MAX_FAILURES_IN_A_ROW = 3;
 /** A plan that came to nothing is made again after so many messages, and after this share of what it read. */
 const REPLAN_AFTER_MESSAGES = 4;
 const REPLAN_AFTER_SHARE = 1 / 32;
+
+/** A tenant's later change may contradict the session's policy: then nothing is compacted by itself. */
+const isSound = (policy: CompactionPolicy): boolean => compactionPolicySchema.safeParse(policy).success;
+
+/** Whether a message was edited under some summary. */
+export const hasStale = (store: SessionStore): boolean => store.overlays.all().some(({ stale }) => stale === 1);
 
 type Vain = { readonly policy: string; readonly untilCount: number };
 
@@ -26,20 +34,29 @@ export class Trigger {
     this.#vain = null;
   }
 
+  /** Whether jobs come by themselves at all, and none is open. */
+  isFree(store: SessionStore, policy: CompactionPolicy): boolean {
+    return policy.automatic && store.row.failures < MAX_FAILURES_IN_A_ROW && store.jobs.open() === null;
+  }
+
+  /** A summary that does not hold any more is written again. */
+  renew(store: SessionStore, policy: CompactionPolicy, now: number): JobRow | null {
+    if (!hasStale(store) || !this.isFree(store, policy) || !isSound(policy)) return null;
+    return renewStale(store, policy, now);
+  }
+
   /** Cheap: asked on every append. `historyTokens`: of the active leaf, with what is being appended. */
   isDue(store: SessionStore, historyTokens: number, policy: CompactionPolicy): boolean {
-    if (!policy.automatic || !shouldCompact(historyTokens + store.prompt.tokens(), policy)) return false;
-    if (store.row.failures >= MAX_FAILURES_IN_A_ROW || store.jobs.open() !== null) return false;
+    if (!shouldCompact(historyTokens + store.prompt.tokens(), policy) || !this.isFree(store, policy)) return false;
     return this.#vain === null || store.messages.count() >= this.#vain.untilCount || this.#vain.policy !== JSON.stringify(policy);
   }
 
   /** Plans, and queues a job when the plan is one. Call it when `isDue`. */
   fire(store: SessionStore, policy: CompactionPolicy, now: number): JobRow | null {
     const leaf = store.messages.activeLeaf();
-    // A tenant's later change may contradict the session's policy: then nothing is compacted by itself.
-    if (!compactionPolicySchema.safeParse(policy).success) return null;
+    if (!isSound(policy)) return null;
     const { plan, items } = planFor(store, leaf, policy, false);
-    if (plan.kind === "compact") return queueJob(store, plan, leaf, policy, "automatic", now);
+    if (plan.kind === "compact") return queueJob(store, { range: plan, leafSeq: leaf, policy, trigger: "automatic" }, now);
     const wait = Math.max(REPLAN_AFTER_MESSAGES, Math.ceil(items * REPLAN_AFTER_SHARE));
     this.#vain = { policy: JSON.stringify(policy), untilCount: store.messages.count() + wait };
     return null;

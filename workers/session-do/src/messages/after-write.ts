@@ -20,6 +20,9 @@ export function afterWrite(store: SessionStore): AfterWrite {
 /** The same, with the job that the write has made necessary. Call it in the write's transaction. */
 export function compactIfDue(store: SessionStore, policy: CompactionPolicy, now: number): AfterWrite {
   const after = afterWrite(store);
+  // What goes on from a summary must not go on from one that does not hold.
+  const renewal = store.trigger.renew(store, policy, now);
+  if (renewal !== null) return { ...after, compaction_job_id: renewal.id };
   if (!store.trigger.isDue(store, after.token_estimate, policy)) return after;
   return { ...after, compaction_job_id: store.trigger.fire(store, policy, now)?.id ?? null };
 }

@@ -4,6 +4,7 @@ import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { AfterWrite, DeleteMessages, DeletedMessages, Idempotency, Written } from "@sessionplane/shared/rpc/session-rpc";
 import type { Source } from "@sessionplane/shared/message";
 import { checkClientRole, holdsReserved } from "@sessionplane/engine/messages/client-source";
+import { renewDropped } from "../jobs/renew.ts";
 import { endOpenJob } from "../jobs/run.ts";
 import type { SessionStore } from "../session-store.ts";
 import { afterWrite, compactIfDue, policyFor } from "./after-write.ts";
@@ -33,7 +34,8 @@ function removed(store: SessionStore, input: DeleteMessages, now: number): Resul
   const results = [...found].map(([id, seq]) => ({ id, deleted: seq !== null }));
   if (seqs.length === 0) return ok({ results, ...afterWrite(store) });
   // A summary must not keep what was removed: it goes too, and what it stood for shows.
-  for (const overlay of store.overlaysOver(seqs)) store.overlays.delete(overlay.id);
+  const dropped = store.overlaysOver(seqs);
+  for (const { id } of dropped) store.overlays.delete(id);
   store.messages.remove(seqs, now);
   store.search.delete(seqs);
   store.skills.drop(seqs);
@@ -42,7 +44,10 @@ function removed(store: SessionStore, input: DeleteMessages, now: number): Resul
   const gone = results.flatMap(({ id, deleted }) => (deleted ? [id] : []));
   store.events.note(store.messages.changedSeq(), "delete", { ids: gone });
   store.trigger.forget();
-  return ok({ results, ...compactIfDue(store, policyFor(store, input.rules), now) });
+  const policy = policyFor(store, input.rules);
+  const [largest] = dropped.toSorted((a, b) => b.messages - a.messages);
+  if (largest !== undefined && store.trigger.isFree(store, policy)) renewDropped(store, largest, policy, now);
+  return ok({ results, ...compactIfDue(store, policy, now) });
 }
 
 type Receipt = DeletedMessages["results"];

@@ -24,7 +24,7 @@ function sessionLine(store: SessionStore, leafId: string | null): SessionLine {
 }
 
 function overlayLine(row: StoredOverlay, position: number): OverlayLine {
-  const { id, from_id, to_id, summary, retention, model, stale, created_at } = toOverlay(row);
+  const { id, from_id, to_id, summary, retention, model, stale, created_at } = toOverlay(row, null);
   return { kind: "overlay", position, overlay: { id, from_id, to_id, summary, retention, model, stale, created_at } };
 }
 

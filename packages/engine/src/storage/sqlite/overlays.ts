@@ -1,6 +1,7 @@
 /** The `overlays` table. */
 import type { Sql } from "./database.ts";
 import { formatInstant } from "@sessionplane/shared/fields";
+import { formatMoney } from "@sessionplane/shared/money";
 import { type Overlay, type Retention, retentionSchema } from "@sessionplane/shared/overlay";
 
 export type StoredOverlay = {
@@ -87,7 +88,8 @@ export class OverlayStore {
   }
 }
 
-export const toOverlay = (row: StoredOverlay): Overlay => ({
+/** `billedNano`: what the calls cost that made it; null when nobody was called, or there is no price. */
+export const toOverlay = (row: StoredOverlay, billedNano: number | null): Overlay => ({
   id: row.id,
   from_id: row.from_id,
   to_id: row.to_id,
@@ -98,6 +100,7 @@ export const toOverlay = (row: StoredOverlay): Overlay => ({
   retention: row.retention === null ? null : retentionSchema.parse(JSON.parse(row.retention)),
   model: row.model,
   job_id: row.job_id,
+  cost: billedNano === null ? null : formatMoney(billedNano),
   stale: row.stale === 1,
   created_at: formatInstant(row.created_at),
 });

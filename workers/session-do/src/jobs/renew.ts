@@ -1,0 +1,76 @@
+/**
+ * Writing a summary again: because someone asks for it, because a message that it stands for was edited, or
+ * because one was deleted and the summary had to go. Until the new one is there the old one stands, or the
+ * messages do.
+ */
+import type { CompactionPolicy } from "@sessionplane/shared/compaction-policy";
+import { standing } from "@sessionplane/engine/history/apply-overlays";
+import type { StoredOverlay } from "@sessionplane/engine/storage/sqlite/overlays";
+import { type Range, contains, within } from "@sessionplane/engine/tree/runs";
+import type { SessionStore } from "../session-store.ts";
+import type { JobRow } from "./job-store.ts";
+import { type JobRange, queueJob } from "./queue-job.ts";
+
+/** Overlays inside a range that a new summary of it can go on from. */
+function feedsFor(store: SessionStore, path: readonly Range[], except: string | null): string[] {
+  const usable = store.overlays.all().filter(({ id, stale, from_seq: from, to_seq: to }) => {
+    return id !== except && stale === 0 && contains(path, from) && contains(path, to);
+  });
+  return standing(usable, path).map(({ id }) => id);
+}
+
+/** What of a range is left, as the range of a job; null when that is nothing. `path`: to its last message. */
+function rangeOf(store: SessionStore, { from_seq: from, to_seq: to }: Ends, feeds: Feeds): JobRange | null {
+  const path = within(store.messages.pathTo(store.messages.nearest(to)), from, to);
+  const rows = [...store.messages.scanMeta(path)];
+  const [first, last] = [rows[0], rows.at(-1)];
+  if (first === undefined || last === undefined) return null;
+  return {
+    fromId: first.id,
+    fromSeq: first.seq,
+    toId: last.id,
+    toSeq: last.seq,
+    messages: rows.length,
+    tokens: rows.reduce((sum, { tokens }) => sum + tokens, 0),
+    feeds: feeds.from === "originals" ? [] : feedsFor(store, path, feeds.except),
+  };
+}
+
+type Ends = { readonly from_seq: number; readonly to_seq: number };
+/** What the new summary is made of: the messages alone, or earlier summaries too where they hold. */
+type Feeds = { readonly from: "originals" } | { readonly from: "earlier"; readonly except: string | null };
+
+/** The overlay again, of its messages. Null: none of them is left. */
+export function rerun(
+  store: SessionStore,
+  overlay: StoredOverlay,
+  policy: CompactionPolicy,
+  instructions: string | null,
+  now: number,
+): JobRow | null {
+  const range = rangeOf(store, overlay, { from: "originals" });
+  if (range === null) return null;
+  const job = { range, leafSeq: overlay.to_seq, policy, trigger: "rerun", renews: overlay.id, instructions } as const;
+  return queueJob(store, job, now);
+}
+
+/** One that stands on the active path, was made by a job and has a message edited under it. Whoever wrote one renews it. */
+export function renewStale(store: SessionStore, policy: CompactionPolicy, now: number): JobRow | null {
+  const path = store.messages.pathTo(store.messages.activeLeaf());
+  const overlay = standing(store.overlays.all(), path).find((one) => one.stale === 1 && one.job_id !== null);
+  if (overlay === undefined) return null;
+  const range = rangeOf(store, overlay, { from: "earlier", except: overlay.id });
+  if (range === null) return null;
+  return queueJob(store, { range, leafSeq: overlay.to_seq, policy, trigger: "renewal", renews: overlay.id }, now);
+}
+
+/**
+ * What a dropped overlay leaves. Only where a summary as large as the one that is gone would still gain enough:
+ * a few short messages are read as they are.
+ */
+export function renewDropped(store: SessionStore, dropped: StoredOverlay, policy: CompactionPolicy, now: number): JobRow | null {
+  const range = rangeOf(store, dropped, { from: "earlier", except: null });
+  if (range === null || dropped.job_id === null) return null;
+  if (range.tokens * (1 - policy.min_gain) < dropped.tokens_after) return null;
+  return queueJob(store, { range, leafSeq: range.toSeq, policy, trigger: "renewal" }, now);
+}
