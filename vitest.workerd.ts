@@ -32,6 +32,7 @@ export const libraryProject = {
         compatibilityFlags: ["nodejs_compat"],
         durableObjects: { HOST: { className: "TestHost", useSQLite: true } },
         r2Buckets: ["CONTENT"],
+        d1Databases: ["SKILLS_DB"],
       },
     }),
   ],

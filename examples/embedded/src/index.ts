@@ -16,6 +16,7 @@ declare global {
 const RECENT_BYTES = 1024 * 1024;
 const COMPACT_AFTER_TOKENS = 2_000;
 const KEEP_TOKENS = 500;
+const MEMORY_TOKENS = 500;
 
 /** In place of a model: the prompt's size. With one, `generateText({ model, prompt })` belongs here. */
 const summarize = async (prompt: string): Promise<string> => `## Topic\nA conversation of ${prompt.length} characters.`;
@@ -25,21 +26,32 @@ export class Assistant extends DurableObject {
   readonly compact = createCompactFunction({ summarize, keepRecentTokens: KEEP_TOKENS });
 
   #session(id: string) {
-    return this.sessions.session(id).onCompaction(this.compact).compactAfter(COMPACT_AFTER_TOKENS);
+    return this.sessions
+      .session(id)
+      .withContext("memory", { description: "Learned facts about the user", maxTokens: MEMORY_TOKENS })
+      .withCachedPrompt()
+      .onCompaction(this.compact)
+      .compactAfter(COMPACT_AFTER_TOKENS);
   }
 
-  /** POST appends a message that a client sends; GET gives what came last, `?leaf=` on another branch. */
+  /**
+   * POST appends a message that a client sends, or with `?tool=` calls a tool as a model would. GET gives what a
+   * model is called with: the prompt and what came last, `?leaf=` on another branch.
+   */
   override async fetch(request: Request): Promise<Response> {
     const url = new URL(request.url);
     const session = this.#session(url.pathname.slice(1));
     try {
+      const tool = url.searchParams.get("tool");
+      if (tool !== null) return Response.json(await (await session.tools())[tool]?.execute(await request.json()));
       if (request.method === "POST") {
         const parentId = url.searchParams.get("parent") ?? undefined;
         const result = await session.appendMessage(await request.json<SessionMessage>(), { parentId, source: "client" });
         return Response.json(result, { status: result.inserted ? 201 : 200 });
       }
       const leafId = url.searchParams.get("leaf") ?? undefined;
-      return Response.json(await session.getRecentHistory(RECENT_BYTES, { leafId }));
+      const system = await session.freezeSystemPrompt();
+      return Response.json({ system, ...(await session.getRecentHistory(RECENT_BYTES, { leafId })) });
     } catch (error) {
       if (!(error instanceof SessionError)) throw error;
       return Response.json({ code: error.code, message: error.message }, { status: 422 });

@@ -42,3 +42,12 @@ test("a long conversation is compacted by itself", async () => {
   expect(ids.at(-1)).toBe("m19");
   expect(ids.length).toBeLessThan(20);
 });
+
+test("a model's tool writes the memory, and the prompt that is in use stays", async () => {
+  await at("/memory", said("m1"));
+  const { body: first } = await at("/memory");
+  expect(first).toMatchObject({ system: expect.stringContaining("MEMORY (Learned facts about the user)") });
+  const { body } = await at("/memory?tool=set_context", { label: "memory", content: "Likes coffee." });
+  expect(body).toBe("Written to memory. Usage: 1% (4/500 tokens)");
+  expect((await at("/memory")).body).toEqual(first);
+});

@@ -2,9 +2,13 @@
  * What a session asks of whatever stores it, and the shapes that it shares with its callers. Types alone: our
  * tables implement it (`sqlite-conversation.ts`), and so does a caller's own storage (`provided-conversation.ts`).
  */
+import type { Outcome, Recall } from "../context/run-tool.ts";
 import type { ClientRules } from "../messages/client-source.ts";
+import type { LoadedSkills } from "./context/loaded-skills.ts";
+import type { StoredText } from "./context/stored-text.ts";
 import type { EventBus, StoredCompaction } from "./session-events.ts";
 import type { SessionMessage, SessionMessageInput } from "./session-message.ts";
+import type { TextKind } from "./storage/text-store.ts";
 
 export type HistoryOptions = {
   /** The message that the path ends with; the active leaf when it is left out. */
@@ -112,4 +116,10 @@ export interface Conversation {
   openCompaction(leafId: string | undefined): Promise<OpenCompaction>;
 
   search?(query: string, limit: number): Promise<SearchResult[]>;
+
+  readonly skills: LoadedSkills;
+  /** Where the session keeps a text of its own. Missing: its storage keeps messages alone. */
+  text?(kind: TextKind, name: string): StoredText;
+  /** The originals behind compactions, as text for a model; a value of null: none. Missing: they can't be had. */
+  recall?(what: Recall): Promise<Outcome<string | null>>;
 }

@@ -47,6 +47,15 @@ function after<T extends { readonly id: string }>(
 /** Applies the events of one session. */
 export function mirrorListener<T extends { readonly id: string }>(
   sessionId: string,
+  options: MirrorOptions | TransformingMirrorOptions<T>,
+): SessionListener {
+  return "transform" in options
+    ? listenerOf(sessionId, options)
+    : listenerOf(sessionId, { ...options, transform: (message) => message });
+}
+
+function listenerOf<T extends { readonly id: string }>(
+  sessionId: string,
   { get, set, transform, intercept, onApplied }: TransformingMirrorOptions<T>,
 ): SessionListener {
   const apply = (event: SessionEvent) => {

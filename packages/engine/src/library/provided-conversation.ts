@@ -21,6 +21,7 @@ import type {
   Weighed,
   Writer,
 } from "./conversation.ts";
+import { ScannedSkills } from "./context/scanned-skills.ts";
 import { SessionError, unknownMessage } from "./session-error.ts";
 import { EventBus, type StoredCompaction } from "./session-events.ts";
 import { type SessionMessage, type SessionMessageInput, toMessage, toSessionMessage } from "./session-message.ts";
@@ -34,12 +35,20 @@ const tokensOf = (message: SessionMessage): number => estimateMessage(messageSch
 export class ProvidedConversation implements Conversation {
   readonly sessionId: string;
   readonly events = new EventBus();
+  readonly skills: ScannedSkills;
   readonly #provider: SessionProvider;
   readonly search?: (query: string, limit: number) => Promise<SearchResult[]>;
 
   constructor(provider: SessionProvider, sessionId: string) {
     this.sessionId = sessionId;
     this.#provider = provider;
+    this.skills = new ScannedSkills({
+      history: () => this.#history(undefined),
+      rewrite: async (message) => {
+        await provider.updateMessage(message);
+        await this.events.emit({ type: "update", sessionId, message });
+      },
+    });
     if (provider.searchMessages !== undefined)
       this.search = async (query, limit) => (await provider.searchMessages?.(query, limit)) ?? [];
   }
@@ -151,6 +160,7 @@ export class ProvidedConversation implements Conversation {
 
   async clear(): Promise<void> {
     await this.#provider.clearMessages();
+    this.skills.clear();
   }
 
   async addCompaction(summary: string, fromId: string, toId: string): Promise<StoredCompaction> {

@@ -10,6 +10,10 @@
  * - `range_changed`: messages of the range were edited or deleted while it was summarised
  * - `invalid_summary`, `invalid_usage`, `invalid_argument`: what the method's docstring says of its arguments
  * - `no_compaction_function`: `onCompaction` was not called
+ * - `unknown_block`: the session has no context block with this label; `duplicate_block`: it has one already
+ * - `readonly_block`: nothing can be written to it; `keyed_block`: what it holds has keys, and it is written by tools
+ * - `over_limit`: the text has more tokens than its block may, or more bytes than a row
+ * - `provider_required`: the session's storage keeps messages alone
  * - `in_use`: a session that was used already can't become another
  * - `unsupported`: the session's storage has no such operation
  */
@@ -29,6 +33,12 @@ export type SessionErrorCode =
   | "invalid_usage"
   | "invalid_argument"
   | "no_compaction_function"
+  | "unknown_block"
+  | "duplicate_block"
+  | "readonly_block"
+  | "keyed_block"
+  | "over_limit"
+  | "provider_required"
   | "in_use"
   | "unsupported";
 

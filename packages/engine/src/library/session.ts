@@ -1,18 +1,20 @@
 /**
- * One conversation: messages in a tree, read along a path, with summaries in place of what was compacted. Code
- * that was written for the `Session` of Cloudflare's Session API runs on it, of either generation: where the two
- * take other arguments both are taken, where they return other things the newer one's are.
- *
- * What can't be done rejects with a `SessionError` and its code; nothing is written then.
+ * One conversation: messages in a tree, read along a path, with summaries in place of what was compacted, and the
+ * context that a model gets with them. Code that was written for the `Session` of Cloudflare's Session API runs on
+ * it, of either generation: where the two take other arguments both are taken, where they return other things the
+ * newer one's are. What can't be done rejects with a `SessionError` and its code; nothing is written then.
  */
-import type { Role } from "@sessionplane/shared/message";
-import type { ClientRules } from "../messages/client-source.ts";
+import type { ContextBlock } from "../context/context-block.ts";
+import type { WritableContextProvider } from "../context/providers.ts";
 import {
   type CompactAfterOptions,
   type CompactFunction,
   type CompactionErrorHandler,
   Compactor,
 } from "./compaction/compactor.ts";
+import type { ContextOptions } from "./context/context-blocks.ts";
+import { SessionContext } from "./context/session-context.ts";
+import type { SessionTools } from "./context/session-tools.ts";
 import type {
   AppendOptions,
   AppendResult,
@@ -22,12 +24,10 @@ import type {
   HistoryOptions,
   HistoryRowStats,
   ImportOptions,
-  MessageSource,
   RecentHistory,
   RecentHistoryOptions,
   SearchResult,
   UpdateOptions,
-  Writer,
 } from "./conversation.ts";
 import { batches, oneByOne } from "./history-streams.ts";
 import type { SessionHost } from "./host.ts";
@@ -36,61 +36,64 @@ import { ProvidedConversation } from "./provided-conversation.ts";
 import { SessionError } from "./session-error.ts";
 import type { StoredCompaction } from "./session-events.ts";
 import type { SessionMessage, SessionMessageInput } from "./session-message.ts";
+import { type LeafArgument, type SessionOptions, leafIn } from "./session-options.ts";
 import { AgentSessionProvider, type SessionProvider, isProvider } from "./session-provider.ts";
+import { SessionWrites } from "./session-writes.ts";
 
-/** What a write with the source `client` may be. */
-export type SessionOptions = {
-  /** Keys of `metadata` that only the server sets: a client's are dropped, the server's stay. */
-  readonly reservedMetadataKeys?: readonly string[] | undefined;
-  /** Roles that a client may write; `user` alone when it is left out. Parts of tools need `assistant` or `tool`. */
-  readonly clientRoles?: readonly Role[] | undefined;
-};
-
-/** A leaf's id, or the options that name it; null and nothing mean the active leaf. */
-export type LeafArgument = string | null | { readonly leafId?: string | undefined };
-const leafIn = (leaf: LeafArgument | undefined): string | undefined =>
-  (typeof leaf === "object" ? leaf?.leafId : leaf) ?? undefined;
-
-const USERS_ALONE: readonly Role[] = ["user"];
+type RecentBytes = RecentHistoryOptions & { readonly maxBytes: number };
 const DEFAULT_SEARCH_RESULTS = 20;
 
 export class Session {
   readonly #provider: SessionProvider;
-  readonly #rules: ClientRules;
-  readonly #compactor = new Compactor();
+  readonly #context: SessionContext;
+  readonly #compactor: Compactor;
+  readonly #writes: SessionWrites;
   #sessionId: string;
   #used: Conversation | undefined;
 
   /** On a storage of the caller's own, or on ours: `new AgentSessionProvider(host, id)`. */
-  constructor(provider: SessionProvider, { clientRoles = USERS_ALONE, reservedMetadataKeys = [] }: SessionOptions = {}) {
+  constructor(provider: SessionProvider, options: SessionOptions = {}) {
+    const isOurs = provider instanceof AgentSessionProvider;
     this.#provider = provider;
-    this.#rules = { client_roles: clientRoles, reserved_metadata_keys: reservedMetadataKeys };
-    this.#sessionId = provider instanceof AgentSessionProvider ? provider.sessionId : "";
+    this.#sessionId = isOurs ? provider.sessionId : "";
+    this.#context = new SessionContext(() => this.#conversation, isOurs, options);
+    this.#compactor = new Compactor(this.#context);
+    this.#writes = new SessionWrites(options, {
+      appended: (conversation) => this.#compactor.afterAppend(conversation),
+      cleared: () => this.#context.historyChanged(),
+    });
   }
 
-  /**
-   * The default session of a Durable Object, or the one that `forSession` names. Nothing is read or stored before
-   * the first use, and the builder's methods come in any order.
-   */
+  /** A Durable Object's default session, or the one that `forSession` names. Nothing is read before the first use. */
   static create(host: SessionHost | SessionProvider, options: SessionOptions = {}): Session {
     return new Session(isProvider(host) ? host : new AgentSessionProvider(host), options);
   }
 
   get #conversation(): Conversation {
-    const provider = this.#provider;
-    this.#used ??=
-      provider instanceof AgentSessionProvider
-        ? provider.conversationOf(this.#sessionId)
-        : new ProvidedConversation(provider, this.#sessionId);
+    const [provider, id] = [this.#provider, this.#sessionId];
+    const isOurs = provider instanceof AgentSessionProvider;
+    this.#used ??= isOurs ? provider.conversationOf(id) : new ProvidedConversation(provider, id);
     return this.#used;
   }
 
-  // The builder
+  // The builder, in any order
 
   /** Another session of the same object. Throws `in_use` once the session was used. */
   forSession(sessionId: string): this {
     if (this.#used !== undefined) throw new SessionError("in_use", "the session was used already");
     this.#sessionId = sessionId;
+    return this;
+  }
+
+  /** A section of the system prompt. The last one under a label holds. Without a provider: a text of the session's own. */
+  withContext(label: string, options: ContextOptions = {}): this {
+    this.#context.blocks.declare({ ...options, label });
+    return this;
+  }
+
+  /** The frozen prompt outlives an eviction: in the session's tables, or in a provider. Throws `provider_required`. */
+  withCachedPrompt(provider?: WritableContextProvider): this {
+    this.#context.keepPrompt(provider);
     return this;
   }
 
@@ -114,35 +117,22 @@ export class Session {
 
   // Writing
 
-  #writer(source: MessageSource = "server"): Writer {
-    return { source, rules: this.#rules };
-  }
-
   /**
    * Stores a message below the active leaf, or below `parentId` (null: as a root), and makes it the active leaf.
    * The first content of an id stands: appending it again changes nothing. Waits for the compaction that it made
-   * due, and succeeds whatever becomes of that. Rejects with `unknown_parent`, `invalid_message`,
-   * `reserved_message_id`, `role_not_allowed`, `part_not_allowed`.
+   * due, whatever becomes of that. Rejects with `unknown_parent`, `invalid_message`, `reserved_message_id`,
+   * `role_not_allowed`, `part_not_allowed`.
    */
   async appendMessage(message: SessionMessageInput, parentId?: string | null): Promise<AppendResult>;
   async appendMessage(message: SessionMessageInput, options: AppendOptions): Promise<AppendResult>;
   async appendMessage(message: SessionMessageInput, where?: string | null | AppendOptions): Promise<AppendResult> {
-    const { parentId, source } = typeof where === "object" && where !== null ? where : { parentId: where, source: undefined };
-    const conversation = this.#conversation;
-    const { parentId: parent, ...result } = await conversation.append(message, parentId, this.#writer(source));
-    await conversation.events.emit({ type: "append", sessionId: conversation.sessionId, parentId: parent, ...result });
-    if (result.inserted) await this.#compactor.afterAppend(conversation);
-    return result;
+    const options = typeof where === "object" && where !== null ? where : { parentId: where };
+    return this.#writes.append(this.#conversation, message, options);
   }
 
   /** Other content for a message; its place stays. Null: there is none with its id. The same content writes nothing. */
-  async updateMessage(message: SessionMessageInput, { source }: UpdateOptions = {}): Promise<SessionMessage | null> {
-    const conversation = this.#conversation;
-    const updated = await conversation.update(message, this.#writer(source));
-    if (updated === null) return null;
-    if (updated.changed)
-      await conversation.events.emit({ type: "update", sessionId: conversation.sessionId, message: updated.message });
-    return updated.message;
+  async updateMessage(message: SessionMessageInput, options: UpdateOptions = {}): Promise<SessionMessage | null> {
+    return this.#writes.update(this.#conversation, message, options);
   }
 
   /** Updates what is there and appends what is not; `parentId` is for a new message alone. */
@@ -153,17 +143,12 @@ export class Session {
 
   /** What hung below a deleted message hangs below the nearest one that is left. Unknown ids are passed over. */
   async deleteMessages(messageIds: readonly string[]): Promise<void> {
-    const conversation = this.#conversation;
-    const deleted = await conversation.delete(messageIds);
-    if (deleted.length > 0)
-      await conversation.events.emit({ type: "delete", sessionId: conversation.sessionId, messageIds: deleted });
+    return this.#writes.delete(this.#conversation, messageIds);
   }
 
-  /** Deletes the session's messages and compactions, and nothing of another session. */
+  /** Deletes the messages, compactions and the state of skills of this session alone. Its blocks stay. */
   async clearMessages(): Promise<void> {
-    const conversation = this.#conversation;
-    await conversation.clear();
-    await conversation.events.emit({ type: "clear", sessionId: conversation.sessionId });
+    return this.#writes.clear(this.#conversation);
   }
 
   /**
@@ -171,13 +156,7 @@ export class Session {
    * on from it. Rejects with `unknown_parent` and `cycle`: parents come before their children.
    */
   async importMessage(message: SessionMessageInput, options: ImportOptions): Promise<AppendResult> {
-    const conversation = this.#conversation;
-    const result = await conversation.import(message, options);
-    if (result.inserted) {
-      const { sessionId } = conversation;
-      await conversation.events.emit({ type: "import", sessionId, message: result.message, parentId: options.parentId });
-    }
-    return result;
+    return this.#writes.import(this.#conversation, message, options);
   }
 
   // Reading
@@ -206,14 +185,10 @@ export class Session {
 
   /** The longest run of the newest messages that fits `maxBytes`, the newest one in any case. */
   async getRecentHistory(maxBytes: number, options?: RecentHistoryOptions): Promise<RecentHistory>;
-  async getRecentHistory(options: RecentHistoryOptions & { readonly maxBytes: number }): Promise<RecentHistory>;
-  async getRecentHistory(
-    limit: number | (RecentHistoryOptions & { readonly maxBytes: number }),
-    options: RecentHistoryOptions = {},
-  ): Promise<RecentHistory> {
-    return typeof limit === "number"
-      ? this.#conversation.getRecentHistory(limit, options)
-      : this.#conversation.getRecentHistory(limit.maxBytes, limit);
+  async getRecentHistory(options: RecentBytes): Promise<RecentHistory>;
+  async getRecentHistory(limit: number | RecentBytes, options: RecentHistoryOptions = {}): Promise<RecentHistory> {
+    const { maxBytes, ...rest } = typeof limit === "number" ? { ...options, maxBytes: limit } : limit;
+    return this.#conversation.getRecentHistory(maxBytes, rest);
   }
 
   /** What each message of the path weighs, oldest first. Reads no content. */
@@ -238,9 +213,9 @@ export class Session {
 
   /** Rejects with `unsupported` where the session's storage searches nothing. */
   async search(query: string, { limit = DEFAULT_SEARCH_RESULTS }: { readonly limit?: number } = {}): Promise<SearchResult[]> {
-    const conversation = this.#conversation;
-    if (conversation.search === undefined) throw new SessionError("unsupported", "the session's storage has no search");
-    return conversation.search(query, limit);
+    const found = this.#conversation.search?.(query, limit);
+    if (found === undefined) throw new SessionError("unsupported", "the session's storage has no search");
+    return found;
   }
 
   // Compaction
@@ -252,15 +227,64 @@ export class Session {
 
   /** A summary that stands for the messages from one to another of the same path when it is read; they stay. */
   async addCompaction(summary: string, fromMessageId: string, toMessageId: string): Promise<StoredCompaction> {
-    const conversation = this.#conversation;
-    const record = await conversation.addCompaction(summary, fromMessageId, toMessageId);
-    await conversation.events.emit({ type: "compaction", sessionId: conversation.sessionId, record });
-    return record;
+    return this.#writes.addCompaction(this.#conversation, summary, fromMessageId, toMessageId);
   }
 
   /** Oldest first. */
   getCompactions(): Promise<StoredCompaction[]> {
     return this.#conversation.getCompactions();
+  }
+
+  // Context
+
+  /** Null: none under this label. A text of the object's is read now; another one is as it was last loaded, at first "". */
+  getContextBlock(label: string): ContextBlock | null {
+    return this.#context.blocks.find(label);
+  }
+
+  /** In the order in which they were declared. */
+  getContextBlocks(): ContextBlock[] {
+    return this.#context.blocks.all();
+  }
+
+  /** A frozen prompt stays. Rejects with `unknown_block`, `readonly_block`, `keyed_block`, `over_limit`. */
+  async replaceContextBlock(label: string, content: string): Promise<ContextBlock> {
+    return this.#context.blocks.replace(label, content);
+  }
+
+  /** The same below the text that is there. */
+  async appendContextBlock(label: string, content: string): Promise<ContextBlock> {
+    return this.#context.blocks.append(label, content);
+  }
+
+  /** A block beside those that were declared, loaded at once. Rejects with `duplicate_block`, `provider_required`. */
+  async addContext(label: string, options: ContextOptions = {}): Promise<ContextBlock> {
+    return this.#context.add(label, options);
+  }
+
+  /** False: there was none. What it kept stays, for when it is added again. */
+  removeContext(label: string): boolean {
+    return this.#context.remove(label);
+  }
+
+  /** The system prompt: rendered by the first call, the same from then on. */
+  freezeSystemPrompt(): Promise<string> {
+    return this.#context.prompt.freeze();
+  }
+
+  /** Renders it anew from what the providers say now. `compact()` and `clearMessages()` do so with a frozen one. */
+  refreshSystemPrompt(): Promise<string> {
+    return this.#context.prompt.refresh();
+  }
+
+  /** What a model should be told beside a frozen prompt of blocks that `remind`: for a call's newest message. Null: nothing. */
+  reminder(): Promise<string | null> {
+    return this.#context.prompt.reminder();
+  }
+
+  /** The model's tools for what the session has, for `generateText` as they are. */
+  tools(): Promise<SessionTools> {
+    return this.#context.tools();
   }
 
   // Watching
@@ -270,10 +294,6 @@ export class Session {
   mirror<T extends { readonly id: string }>(options: TransformingMirrorOptions<T>): () => void;
   mirror<T extends { readonly id: string }>(options: MirrorOptions | TransformingMirrorOptions<T>): () => void {
     const { events, sessionId } = this.#conversation;
-    const listener =
-      "transform" in options
-        ? mirrorListener(sessionId, options)
-        : mirrorListener(sessionId, { ...options, transform: (message) => message });
-    return events.subscribe(listener);
+    return events.subscribe(mirrorListener(sessionId, options));
   }
 }

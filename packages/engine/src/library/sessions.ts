@@ -3,14 +3,23 @@
  * the place of `agents/sessions` and `agents/experimental/memory/session` in an import.
  */
 import { type SessionHost, databaseOf } from "./host.ts";
-import { Session, type SessionOptions } from "./session.ts";
+import { Session } from "./session.ts";
 import type { SessionListener } from "./session-events.ts";
+import type { SessionOptions } from "./session-options.ts";
 import { AgentSessionProvider } from "./session-provider.ts";
 import { ObjectSessions } from "./storage/object-sessions.ts";
 
-export { Session, type SessionOptions } from "./session.ts";
+export { Session } from "./session.ts";
+export type { SessionOptions } from "./session-options.ts";
 export { SessionManager } from "./manager/session-manager.ts";
 export { AgentSessionProvider, type SessionProvider } from "./session-provider.ts";
+export { AgentContextProvider } from "./context/agent-context-provider.ts";
+export { AgentSearchProvider } from "./context/agent-search-provider.ts";
+export { R2SkillProvider, type R2SkillOptions } from "./context/r2-skill-provider.ts";
+export type { ContextDeclaration, ContextOptions } from "./context/context-blocks.ts";
+export type { SessionTool, SessionTools } from "./context/session-tools.ts";
+export type { ContextBlock } from "../context/context-block.ts";
+export type { ContextProvider, SearchProvider, SkillProvider, WritableContextProvider } from "../context/providers.ts";
 export { type CompactFunctionOptions, createCompactFunction } from "./compaction/create-compact-function.ts";
 export { truncateOlderMessages, truncateOlderToolResults } from "./truncate-older.ts";
 export type { TruncateOptions } from "../history/truncate-older.ts";

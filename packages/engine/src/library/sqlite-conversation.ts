@@ -16,6 +16,9 @@ import type {
   Weighed,
   Writer,
 } from "./conversation.ts";
+import type { Outcome, Recall } from "../context/run-tool.ts";
+import { StoredSkills } from "./context/loaded-skills.ts";
+import { StoredText } from "./context/stored-text.ts";
 import { unknownMessage } from "./session-error.ts";
 import type { EventBus, StoredCompaction } from "./session-events.ts";
 import { type SessionMessage, type SessionMessageInput, toMessage } from "./session-message.ts";
@@ -31,18 +34,22 @@ import {
   readWindows,
   unknownLeaf,
 } from "./storage/read-messages.ts";
+import { recallMessages } from "./storage/recall-messages.ts";
 import { searchMessages } from "./storage/search-messages.ts";
 import type { SessionTables } from "./storage/session-tables.ts";
+import type { TextKind } from "./storage/text-store.ts";
 import { appendMessage, clearMessages, deleteMessages, importMessage, updateMessage } from "./storage/write-messages.ts";
 
 export class SqliteConversation implements Conversation {
   readonly sessionId: string;
   readonly events: EventBus;
+  readonly skills: StoredSkills;
   readonly #sessions: ObjectSessions;
 
   constructor(sessions: ObjectSessions, sessionId: string) {
     this.sessionId = sessionId;
     this.events = sessions.events;
+    this.skills = new StoredSkills(sessions, sessionId);
     this.#sessions = sessions;
   }
 
@@ -154,5 +161,17 @@ export class SqliteConversation implements Conversation {
       return commitCompaction(present, leaf, since, result);
     };
     return { history, commit };
+  }
+
+  text(kind: TextKind, name: string): StoredText {
+    return new StoredText(
+      () => this.#tables?.texts.read(kind, name) ?? null,
+      (content) => this.#sessions.create(this.sessionId).texts.write(kind, name, content),
+    );
+  }
+
+  async recall(what: Recall): Promise<Outcome<string | null>> {
+    const tables = this.#tables;
+    return tables === null ? { ok: true, value: null } : recallMessages(tables, what);
   }
 }

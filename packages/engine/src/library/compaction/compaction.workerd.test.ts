@@ -1,5 +1,5 @@
 /** Compaction of a session: by hand, by a function, by itself. */
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { type CompactFunction, Session, type SessionMessage, createCompactFunction, isCompactionMessage } from "../sessions.ts";
 import { appendAll, codeOf, newObject, talk, text, textOf } from "../testing/in-object.ts";
 
@@ -206,7 +206,7 @@ describe("compactAfter", () => {
       const session = Session.create(host).onCompaction(compact).compactAfter(1);
       const appends = talk(5).map((message) => session.appendMessage(message));
       const other = Session.create(host).onCompaction(compact);
-      await Promise.resolve();
+      await vi.waitFor(() => expect(calls.length).toBe(1));
       const byHand = other.compact();
       release();
       await Promise.all([...appends, byHand]);

@@ -2,6 +2,7 @@
  * When a session is compacted and by what: a caller's function, by hand or when an append passes the threshold.
  * One at a time for a leaf, whichever handle asks. Knows the function, not how it summarises.
  */
+import type { ContextBlock } from "../../context/context-block.ts";
 import type { CompactResult, Conversation } from "../conversation.ts";
 import { logError } from "../log.ts";
 import { SessionError } from "../session-error.ts";
@@ -14,7 +15,7 @@ export type MessageTokenCounter = (messages: SessionMessage[]) => number | Promi
 export type TokenCounterInput = {
   messages: SessionMessage[];
   systemPrompt: string;
-  contextBlocks: readonly object[];
+  contextBlocks: readonly ContextBlock[];
 };
 /** Tokens of all that goes to a model. What is no number counts as 0. */
 export type TokenCounter = (input: TokenCounterInput) => number | Promise<number>;
@@ -33,6 +34,14 @@ export type CompactFunction = (
 export type CompactAfterOptions = { readonly tokenCounter?: TokenCounter | undefined };
 export type CompactionErrorHandler = (error: unknown) => void | Promise<void>;
 
+/** What goes to a model beside the messages. Looking at it stores nothing. */
+export interface Surroundings {
+  promptTokens(): Promise<number>;
+  look(): Promise<Pick<TokenCounterInput, "systemPrompt" | "contextBlocks">>;
+  /** Never fails. */
+  historyChanged(): Promise<void>;
+}
+
 /** After an attempt the next one waits for so many appends, and for this share of what it read. */
 const MIN_APPENDS_BETWEEN = 4;
 const SHARE_BETWEEN = 1 / 32;
@@ -43,12 +52,17 @@ const asCount = (tokens: number): number => (Number.isFinite(tokens) ? Math.max(
 const underWay = new WeakMap<object, Map<string, Promise<CompactResult | null>>>();
 
 export class Compactor {
+  readonly #surroundings: Surroundings;
   #function: CompactFunction | null = null;
   #threshold: number | null = null;
   #counter: TokenCounter | undefined;
   #onError: CompactionErrorHandler | undefined;
   #appendsToSkip = 0;
   #isBusy = false;
+
+  constructor(surroundings: Surroundings) {
+    this.#surroundings = surroundings;
+  }
 
   use(compact: CompactFunction): void {
     this.#function = compact;
@@ -67,7 +81,14 @@ export class Compactor {
   }
 
   /** Compacts now. Rejects with what the function throws. Null: it found nothing to do. */
-  compact(conversation: Conversation, leafId: string | undefined): Promise<CompactResult | null> {
+  async compact(conversation: Conversation, leafId: string | undefined): Promise<CompactResult | null> {
+    const result = await this.#join(conversation, leafId);
+    if (result !== null) await this.#surroundings.historyChanged();
+    return result;
+  }
+
+  /** The compaction of this leaf that is under way, or a new one. */
+  #join(conversation: Conversation, leafId: string | undefined): Promise<CompactResult | null> {
     const compact = this.#function;
     if (compact === null) return Promise.reject(new SessionError("no_compaction_function", "call onCompaction() first"));
     const running = underWay.get(conversation.events) ?? new Map<string, Promise<CompactResult | null>>();
@@ -87,7 +108,7 @@ export class Compactor {
     return { fromMessageId: record.fromMessageId, toMessageId: record.toMessageId, summary: record.summary };
   }
 
-  /** One counter decides when and what, unless the function has its own. */
+  /** One counter decides when and what, unless the function has its own. What it cuts is messages alone. */
   #context(): CompactContext {
     const counter = this.#counter;
     if (counter === undefined) return {};
@@ -96,9 +117,9 @@ export class Compactor {
 
   async #tokens(conversation: Conversation): Promise<number> {
     const counter = this.#counter;
-    if (counter === undefined) return conversation.estimateTokens();
+    if (counter === undefined) return (await conversation.estimateTokens()) + (await this.#surroundings.promptTokens());
     const { history } = await conversation.openCompaction(undefined);
-    return asCount(await counter({ messages: history, systemPrompt: "", contextBlocks: [] }));
+    return asCount(await counter({ messages: history, ...(await this.#surroundings.look()) }));
   }
 
   /** After an append that inserted. Never fails: the message is stored. */

@@ -1,4 +1,7 @@
-/** The beginning of a session as another one: its originals under new ids, and the compactions that fit into it. */
+/**
+ * The beginning of a session as another one: its originals under new ids, the compactions that fit into it, and what
+ * was unloaded.
+ */
 import { newId } from "@sessionplane/shared/ids";
 import { MAX_PAGE_BYTES, take } from "../../history/recent-window.ts";
 import { NO_UPLOADS, keepMedia } from "../../messages/intake.ts";
@@ -14,6 +17,7 @@ export function copyPath(from: SessionTables, to: SessionTables, leafSeq: number
   const path = from.messages.pathTo(leafSeq);
   /** From the places there to those here. */
   const places = new Map<number, number>();
+  const masks = from.skills.masks();
   to.atomically(() => {
     let parent = 0;
     for (let rest = path, more = true; more;) {
@@ -22,6 +26,10 @@ export function copyPath(from: SessionTables, to: SessionTables, leafSeq: number
       for (const read of window.taken) {
         const { draft } = draftMessage({ ...restore(from.media, read), id: crypto.randomUUID() });
         parent = to.messages.append(draft, parent, read.created_at).seq;
+        if (draft.callIds !== null) {
+          to.skills.note(parent, draft.message, read.created_at);
+          to.skills.hide(parent, [...(masks.get(read.seq)?.keys() ?? [])]);
+        }
         if (draft.left.refs.length > 0) keepMedia(to.media, parent, draft, NO_UPLOADS, read.created_at);
         places.set(read.seq, parent);
       }

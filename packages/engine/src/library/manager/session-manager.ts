@@ -2,7 +2,11 @@
  * Named sessions of one Durable Object: a registry of them, and the methods of a session by its id. Source of the
  * methods: the `SessionManager` of Cloudflare's Session API; what it got wrong is an error here, with a code.
  */
+import type { ContextBlock } from "../../context/context-block.ts";
+import type { WritableContextProvider } from "../../context/providers.ts";
 import type { CompactAfterOptions, CompactFunction, CompactionErrorHandler } from "../compaction/compactor.ts";
+import type { ContextOptions } from "../context/context-blocks.ts";
+import type { SessionTools } from "../context/session-tools.ts";
 import type { AppendResult, SearchResult } from "../conversation.ts";
 import { type SessionHost, databaseOf } from "../host.ts";
 import { Session } from "../session.ts";
@@ -12,6 +16,7 @@ import type { SessionMessage, SessionMessageInput } from "../session-message.ts"
 import { AgentSessionProvider } from "../session-provider.ts";
 import { ObjectSessions } from "../storage/object-sessions.ts";
 import { copyPath } from "./copy-path.ts";
+import { type Histories, historyProvider, historyTools } from "./searchable-history.ts";
 import { type CreateOptions, type SessionInfo, SessionRegistry } from "./session-registry.ts";
 
 export class SessionManager {
@@ -37,6 +42,22 @@ export class SessionManager {
     this.#settings.push(setting);
     for (const session of this.#handles.values()) setting(session);
     return this;
+  }
+
+  /** Without a provider each session has a text of its own; a provider is one for all of them. */
+  withContext(label: string, options: ContextOptions = {}): this {
+    return this.#set((session) => session.withContext(label, options));
+  }
+
+  /** Without a provider each session keeps its own; a provider would hold one prompt for all of them. */
+  withCachedPrompt(provider?: WritableContextProvider): this {
+    return this.#set((session) => session.withCachedPrompt(provider));
+  }
+
+  /** A block in which the model searches the conversations of every session that the manager lists. */
+  withSearchableHistory(label: string): this {
+    const description = "Earlier conversations";
+    return this.withContext(label, { description, provider: historyProvider(this.#histories) });
   }
 
   onCompaction(compact: CompactFunction): this {
@@ -110,6 +131,15 @@ export class SessionManager {
     return hits.toSorted((a, b) => (b.score ?? 0) - (a.score ?? 0)).slice(0, limit);
   }
 
+  get #histories(): Histories {
+    return { count: () => this.#registry.list().length, search: (query, limit) => this.search(query, { limit }) };
+  }
+
+  /** `session_search`, which searches as `search` does. */
+  async tools(): Promise<SessionTools> {
+    return historyTools(this.#histories);
+  }
+
   // Messages
 
   append(sessionId: string, message: SessionMessageInput, parentId?: string | null): Promise<AppendResult> {
@@ -152,6 +182,24 @@ export class SessionManager {
 
   async getBranches(sessionId: string, messageId: string): Promise<SessionMessage[]> {
     return this.getSession(sessionId).getBranches(messageId);
+  }
+
+  // Context
+
+  async getContextBlock(sessionId: string, label: string): Promise<ContextBlock | null> {
+    return this.getSession(sessionId).getContextBlock(label);
+  }
+
+  async getContextBlocks(sessionId: string): Promise<ContextBlock[]> {
+    return this.getSession(sessionId).getContextBlocks();
+  }
+
+  replaceContextBlock(sessionId: string, label: string, content: string): Promise<ContextBlock> {
+    return this.#write(sessionId, (session) => session.replaceContextBlock(label, content));
+  }
+
+  appendContextBlock(sessionId: string, label: string, content: string): Promise<ContextBlock> {
+    return this.#write(sessionId, (session) => session.appendContextBlock(label, content));
   }
 
   // Going on elsewhere

@@ -10,11 +10,16 @@ import type { SessionTables } from "./session-tables.ts";
 const BYTES_PER_BUILD = 2 * 1024 * 1024;
 const ANY_TIME = { from: 0, before: Number.MAX_SAFE_INTEGER };
 
+/** Indexes what is not indexed yet. */
+export function completeIndex(tables: SessionTables): void {
+  while (!tables.search.isComplete()) tables.atomically(() => tables.search.build(tables.messages, BYTES_PER_BUILD));
+}
+
 /** The best first. Terms are and-ed, quotes make a phrase, `term*` a beginning; any text is a query. */
 export function searchMessages(tables: SessionTables, query: string, limit: number): SearchResult[] {
   const expression = matchExpression(parseQuery(query));
   if (expression === null) return [];
-  while (!tables.search.isComplete()) tables.atomically(() => tables.search.build(tables.messages, BYTES_PER_BUILD));
+  completeIndex(tables);
   return tables.search.find(expression, { created: ANY_TIME }, limit).flatMap(({ seq, score }) => {
     const [read] = tables.messages.scan([{ first: seq, last: seq }], "asc");
     if (read === undefined) return [];

@@ -13,15 +13,16 @@ import { SearchIndex } from "../../storage/sqlite/search-index.ts";
 import { SkillState } from "../../storage/sqlite/skill-state.ts";
 import { Sequence } from "../../storage/sqlite/sequence.ts";
 import { type Range, contains } from "../../tree/runs.ts";
+import { TEXTS, TextStore } from "./text-store.ts";
 
 /** Append-only. */
-const MIGRATIONS: readonly Migration[] = [TREE, EDITS, MEDIA, SEARCH, CONTEXT];
+const MIGRATIONS: readonly Migration[] = [TREE, EDITS, MEDIA, SEARCH, CONTEXT, TEXTS];
 
 /** Every table that they make, and the one that the first search does, for when a session goes. */
 const TABLES = [
   ...["messages", "continuations", "runs", "overlays", "tree", "edits"],
   ...["media", "media_refs", "media_trash", "search_state", "search_index", "_migrations"],
-  ...["entries", "entry_index", "skills_loaded", "skill_outputs"],
+  ...["entries", "entry_index", "skills_loaded", "skill_outputs", "texts"],
 ] as const;
 
 const HEAD = `SELECT max(coalesce((SELECT max(seq) FROM [messages]), 0), coalesce((SELECT max(seq) FROM [overlays]), 0),
@@ -35,6 +36,7 @@ export class SessionTables {
   readonly media: MediaStore;
   readonly search: SearchIndex;
   readonly skills: SkillState;
+  readonly texts: TextStore;
 
   /** Makes the tables, or brings them to the present version. `database`: with the session's names. */
   constructor(database: Database) {
@@ -47,6 +49,7 @@ export class SessionTables {
     this.media = new MediaStore(sql);
     this.search = new SearchIndex(sql);
     this.skills = new SkillState(sql);
+    this.texts = new TextStore(sql);
   }
 
   /** All of it or nothing. `work` is synchronous. */

@@ -18,6 +18,7 @@ declare global {
     interface Env {
       HOST: DurableObjectNamespace<TestHost>;
       CONTENT: R2Bucket;
+      SKILLS_DB: D1Database;
     }
   }
 }
