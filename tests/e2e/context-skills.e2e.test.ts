@@ -69,10 +69,8 @@ describe("a block of skills", () => {
     const path = await newSession({ blocks: [{ label: "support", kind: "skills", prefix: "support-", keys: ["tone"] }] });
     expect((await tenant.call<{ content: string }>("GET", `${path}/blocks/support`)).body.content).toBe("- tone: How to speak");
     expect(await run(path, "load_context", { label: "support", key: "tone" })).toEqual({ output: "Be kind.", is_error: false });
-    for (const key of ["hours", "refunds", "../refunds", "a/b", "\u0000", "x".repeat(500), ""]) {
-      const { is_error: isError } = await run(path, "load_context", { label: "support", key });
-      expect(isError, key).toBe(true);
-    }
+    for (const key of ["hours", "refunds", "../refunds", "a/b", "\u0000", "x".repeat(500), ""])
+      expect(await run(path, "load_context", { label: "support", key })).toMatchObject({ is_error: true });
   });
 
   test("is closed to a model's writes; one that the session owns is not", async () => {

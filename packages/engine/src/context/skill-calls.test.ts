@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { skillCallsOf, withoutOutputs } from "./skill-calls.ts";
 
 const REFUNDS = { label: "skills", key: "refunds" };
-const part = (toolCallId: string, rest: object) => ({
+const part = (toolCallId: string, rest: { readonly type: string; readonly [name: string]: unknown }) => ({
   toolCallId,
   state: "output-available",
   input: REFUNDS,

@@ -3,19 +3,17 @@
  * implements it. Every method answers with a Result; a throw is a broken object or platform.
  */
 import type { NewBlock } from "../block.ts";
-import type { CompactionJob, CompactionPlanReply } from "../compaction-job.ts";
 import type { CompactionPolicyPatch } from "../compaction-policy.ts";
-import type { JobId, SessionId, TenantId } from "../ids.ts";
+import type { SessionId, TenantId } from "../ids.ts";
 import type { Leaf, Message, MessageMeta, MessageStats, Role, Source, ToolPatch } from "../message.ts";
-import type { Overlay } from "../overlay.ts";
 import type { Problem } from "../problem.ts";
 import type { Result } from "../result.ts";
 import type { FoundInSession, SearchHit, SearchPage, SessionSearch } from "../search.ts";
 import type { PatchSession, Session, SessionSettings, SessionUsage } from "../session.ts";
 import type { TransferLine } from "../transfer.ts";
 import type { PricedUsage, RecordedUsage, UsageEvent } from "../usage-event.ts";
+import type { CompactionRpc } from "./compaction-rpc.ts";
 import type { ContextRpc } from "./context-rpc.ts";
-import type { ClaimedJob, JobCommit, JobFailure, JobItem, JobRefusal } from "./job-rpc.ts";
 
 /** A request's `Idempotency-Key`, hashed with method and path, and the hash of its body. */
 export type Idempotency = { readonly key: string; readonly fingerprint: string };
@@ -174,29 +172,6 @@ export type SeqQuery = { readonly limit: number; readonly before_seq?: number };
 
 export type UsageReading = { readonly usage: SessionUsage; readonly as_of: string };
 
-export type RequestCompaction = {
-  readonly leaf_id?: string;
-  readonly rules: TenantRules;
-  readonly idempotency?: Idempotency;
-  /** A model has said that its input is too long: less of the tail is kept when it must be. */
-  readonly overflow?: boolean;
-};
-
-export type AddOverlay = {
-  readonly summary: string;
-  readonly from_id: string;
-  readonly to_id: string;
-  readonly idempotency: Idempotency;
-};
-
-export type RerunOverlay = {
-  readonly overlay_id: string;
-  readonly model?: string;
-  readonly instructions?: string;
-  readonly rules: TenantRules;
-  readonly idempotency: Idempotency;
-};
-
 /** Lines of a session that is being made of them. `line`: where each stood, for refusals. */
 export type StagedLine = { readonly line: number; readonly entry: Exclude<TransferLine, { kind: "session" }> };
 
@@ -220,7 +195,7 @@ export type FinishImport = OpenSession & {
 
 export type Imported = { readonly session: Session; readonly messages: number; readonly overlays: number };
 
-export interface SessionRpc extends ContextRpc {
+export interface SessionRpc extends ContextRpc, CompactionRpc {
   /** Creates the session in its object. Idempotent: a second call changes nothing. */
   open(input: OpenSession): Promise<Result<Session, Problem>>;
   describe(rules: TenantRules): Promise<Result<Session, Problem>>;
@@ -276,34 +251,6 @@ export interface SessionRpc extends ContextRpc {
   }): Promise<Result<Written<readonly RecordedUsage[]>, Problem>>;
   readUsage(): Promise<Result<UsageReading, Problem>>;
   listUsageEvents(query: SeqQuery): Promise<Result<SeqPage<UsageEvent>, Problem>>;
-
-  requestCompaction(input: RequestCompaction): Promise<Result<Written<CompactionJob>, Problem>>;
-  /** What a request would do. Changes nothing. */
-  planCompaction(input: { leaf_id?: string; rules: TenantRules }): Promise<Result<CompactionPlanReply, Problem>>;
-  /** A summary of the caller's own. */
-  addOverlay(input: AddOverlay): Promise<Result<Written<Overlay>, Problem>>;
-  getOverlay(id: string): Promise<Result<Overlay, Problem>>;
-  /** What it stood for shows again: messages, or the summaries that it had gone on from. */
-  deleteOverlay(input: { overlay_id: string; idempotency: Idempotency }): Promise<Result<null, Problem>>;
-  rerunOverlay(input: RerunOverlay): Promise<Result<Written<CompactionJob>, Problem>>;
-  listOverlays(query: SeqQuery): Promise<Result<SeqPage<Overlay>, Problem>>;
-  listJobs(query: SeqQuery): Promise<Result<SeqPage<CompactionJob>, Problem>>;
-  getJob(id: string): Promise<Result<CompactionJob, Problem>>;
-  /** A job that failed is queued again. */
-  retryJob(input: { job_id: string; idempotency?: Idempotency }): Promise<Result<Written<CompactionJob>, Problem>>;
-  cancelJob(input: { job_id: string; idempotency?: Idempotency }): Promise<Result<Written<CompactionJob>, Problem>>;
-
-  claimJob(id: JobId): Promise<Result<ClaimedJob, JobRefusal>>;
-  readJobRange(id: JobId, fence: number, afterSeq: number): Promise<Result<SeqPage<JobItem>, JobRefusal>>;
-  /** The compactor is still at it. The lease's new end. */
-  renewLease(id: JobId, fence: number): Promise<Result<number, JobRefusal>>;
-  /** What calls of a job cost whose compactor may write nothing else any more. */
-  recordJobUsage(id: JobId, usage: readonly PricedUsage[]): Promise<Result<null, JobRefusal>>;
-  /** Applied, or stale when the range no longer stands; a stale job is planned anew at once. */
-  commitJob(id: JobId, fence: number, commit: JobCommit): Promise<Result<CompactionJob, JobRefusal>>;
-  failJob(id: JobId, fence: number, failure: JobFailure): Promise<Result<CompactionJob, JobRefusal>>;
-  /** The queue gave up on the job's wake-up. An open job ends as failed. */
-  deadLetterJob(id: JobId): Promise<Result<CompactionJob, JobRefusal>>;
 
   /** The catalog has committed the facts of `(afterSeq, toSeq]`. */
   projected(afterSeq: number, toSeq: number): Promise<void>;

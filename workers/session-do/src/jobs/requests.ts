@@ -3,7 +3,8 @@ import { type CompactionPolicy, compactionPolicySchema, layerPolicies } from "@s
 import type { CompactionJob } from "@sessionplane/shared/compaction-job";
 import { NOT_FOUND, type Problem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
-import type { Idempotency, RequestCompaction, RerunOverlay, TenantRules, Written } from "@sessionplane/shared/rpc/session-rpc";
+import type { RequestCompaction, RerunOverlay } from "@sessionplane/shared/rpc/compaction-rpc";
+import type { Idempotency, TenantRules, Written } from "@sessionplane/shared/rpc/session-rpc";
 import type { CompactionPlan } from "@sessionplane/engine/compaction/plan";
 import { calibratePolicy } from "@sessionplane/engine/tokens/calibrate";
 import { checkOpen } from "../messages/write-checks.ts";
