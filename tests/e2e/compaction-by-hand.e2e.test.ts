@@ -9,9 +9,10 @@ let tenant: Tenant;
 
 beforeAll(async () => {
   plane = await startPlane({
+    api: { COMPACTION_POLICY: JSON.stringify({ threshold: 50_000, protect_head: 5 }) },
     compactor: { COMPACTION_MODEL: "openai-compatible/scripted", OPENAI_COMPATIBLE_BASE_URL: model.url },
   });
-  tenant = await plane.tenant({ compaction: { threshold: 600, keep_recent_tokens: 100, automatic: false } });
+  tenant = await plane.tenant({ compaction: { threshold: 600, protect_head: 3, keep_recent_tokens: 100, automatic: false } });
   await plane.addPrices("openai-compatible", "scripted", { input: "1", output: "2" });
 });
 beforeEach(() => {
@@ -261,6 +262,23 @@ describe("an overflow", () => {
     expect(await shown(path)).toHaveLength(20);
     await ended(path, String(late.body["job_id"]));
   });
+});
+
+test("a plane's policy holds where neither tenant nor session says otherwise", async () => {
+  const other = await plane.tenant({ compaction: { keep_recent_tokens: 40_000 } });
+  const thresholdOf = async (body: object) => {
+    const { body: session } = await other.call<{ compaction: { threshold: number } }>("POST", "/v1/sessions", body);
+    return session.compaction.threshold;
+  };
+  expect(await thresholdOf({})).toBe(50_000);
+  expect(await thresholdOf({ compaction: { threshold: 60_000 } })).toBe(60_000);
+  const contradiction = await other.call("POST", "/v1/sessions", { compaction: { threshold: 30_000 } });
+  expect(contradiction.status).toBe(422);
+  const { body } = await plane.operator("POST", "/v1/tenants", {
+    name: "x",
+    settings: { compaction: { keep_recent_tokens: 60_000 } },
+  });
+  expect(body["code"]).toBe("invalid");
 });
 
 describe("a job that failed", () => {

@@ -33,12 +33,14 @@ type ApiEnv = { CATALOG: D1Database; CONTENT: R2Bucket };
 
 export type Plane = Awaited<ReturnType<typeof startPlane>>;
 
-/** `compactor`: its variables, such as the model and where it is. */
-export async function startPlane(options: { readonly compactor?: Record<string, string> } = {}) {
+type Variables = Record<string, string>;
+
+/** Variables of workers: of the compactor, such as the model and where it is. */
+export async function startPlane(options: { readonly api?: Variables; readonly compactor?: Variables } = {}) {
   const operatorKey = `spo_${randomBytes(32).toString("base64url")}`;
   const server = createTestHarness({
     workers: [
-      { configPath: configOf("api"), vars: { KEY_CACHE_MS: "300" }, secrets: { OPERATOR_KEY: operatorKey } },
+      { configPath: configOf("api"), vars: { KEY_CACHE_MS: "300", ...options.api }, secrets: { OPERATOR_KEY: operatorKey } },
       { configPath: configOf("session-do"), vars: { FAULT_POINTS: "on" } },
       { configPath: configOf("tenant-do") },
       { configPath: configOf("compactor"), vars: options.compactor ?? {} },

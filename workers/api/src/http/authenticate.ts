@@ -13,6 +13,7 @@ import { recordAudit } from "../catalog/audit-events.ts";
 import { connect } from "../catalog/db.ts";
 import { findTenant } from "../catalog/tenants.ts";
 import type { ApiEnv, AppEnv } from "../env.ts";
+import { onPlane } from "../plane-policy.ts";
 import { type Principal, type TenantPrincipal, hasScope } from "./principal.ts";
 import { problemReply } from "./problems.ts";
 import { timed } from "./request.ts";
@@ -37,8 +38,9 @@ async function lookUp(env: ApiEnv, hash: string): Promise<Principal | null> {
   }
   const now = Date.now();
   const principal = await findPrincipal(connect(env.CATALOG), hash, now);
-  if (principal !== null) await touchKey(connect(env.CATALOG), principal.keyId, now);
-  return principal;
+  if (principal === null) return null;
+  await touchKey(connect(env.CATALOG), principal.keyId, now);
+  return principal.kind === "tenant" ? { ...principal, settings: onPlane(env, principal.settings) } : principal;
 }
 
 async function identify(c: Context<AppEnv>): Promise<Principal | null> {
@@ -85,7 +87,8 @@ async function actAsTenant(c: Context<AppEnv>, operator: Principal, scope: Scope
     target: new URL(c.req.url).pathname,
     requestId: c.get("requestId"),
   });
-  return ok({ kind: "tenant", keyId: operator.keyId, scopes: [scope], tenantId, suspended: false, settings: tenant.settings });
+  const settings = onPlane(c.env, tenant.settings);
+  return ok({ kind: "tenant", keyId: operator.keyId, scopes: [scope], tenantId, suspended: false, settings });
 }
 
 async function admitTenant(c: Context<AppEnv>, principal: Principal, scope: Scope): Promise<Result<Principal, Problem>> {

@@ -12,11 +12,12 @@ import { auditOf } from "../../http/audit.ts";
 import { etagOf } from "../../http/etag.ts";
 import { keepReply, resourceId } from "../../http/idempotency.ts";
 import { type App, json, jsonBody, operatorRoute, reply } from "../../http/routes.ts";
+import { planePolicy } from "../../plane-policy.ts";
 import { mergeSettings } from "./tenant-settings.ts";
 import { DEFAULT_TENANT_SETTINGS } from "@sessionplane/shared/tenant";
 
 async function createTenant(c: Context<AppEnv>, input: CreateTenant): Promise<Result<Tenant, Problem>> {
-  const settings = mergeSettings(DEFAULT_TENANT_SETTINGS, input.settings ?? {});
+  const settings = mergeSettings(DEFAULT_TENANT_SETTINGS, input.settings ?? {}, planePolicy(c.env));
   if (!settings.ok) return settings;
   const db = connect(c.env.CATALOG);
   const id = resourceId(c, "tenant");

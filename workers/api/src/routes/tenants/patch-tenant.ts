@@ -14,6 +14,7 @@ import { STALE, etagOf, ifMatch } from "../../http/etag.ts";
 import { keepReply } from "../../http/idempotency.ts";
 import { foundOr404, tenantParams } from "../../http/params.ts";
 import { type App, json, jsonBody, operatorRoute, reply } from "../../http/routes.ts";
+import { planePolicy } from "../../plane-policy.ts";
 import { mergeSettings } from "./tenant-settings.ts";
 
 async function patchTenant(c: Context<AppEnv>, id: TenantId, patch: PatchTenant): Promise<Result<Tenant, Problem>> {
@@ -23,7 +24,7 @@ async function patchTenant(c: Context<AppEnv>, id: TenantId, patch: PatchTenant)
   const present = await findTenant(db, id);
   if (present === null) return err(NOT_FOUND);
   if (expected.value !== undefined && expected.value !== present.revision) return err(STALE);
-  const settings = mergeSettings(present.settings, patch.settings ?? {});
+  const settings = mergeSettings(present.settings, patch.settings ?? {}, planePolicy(c.env));
   if (!settings.ok) return settings;
   const metadata = metadataSchema.safeParse(mergeMetadata(present.metadata, patch.metadata ?? {}));
   if (!metadata.success) return err(fieldProblem("invalid", "/metadata", metadata.error.issues[0]?.message ?? "too many pairs"));
