@@ -33,7 +33,9 @@ async function furnish(tenant: Tenant, name: string): Promise<Owned> {
     await tenant.call<{ message: { parts: { url: string }[] } }>("GET", `/v1/sessions/${session}/messages/${name}-picture`)
   ).body;
   const attachment = /att_\w+/.exec(picture.message.parts[0]?.url ?? "")?.[0] ?? "";
-  await tenant.call("POST", `/v1/sessions/${session}/usage`, { event: { provider: "p", model: "m", usage: { input: 1 } } });
+  await tenant.call("POST", `/v1/sessions/${session}/usage`, {
+    event: { id: `use-${name}`, provider: "p", model: "m", usage: { input: 1 } },
+  });
   await tenant.call("PUT", `/v1/skills/of-${name}`, `The secret skill of ${name}.`, { "Content-Type": "text/markdown" });
   for (const label of ["memory", "scratch"])
     await tenant.call("PUT", `/v1/sessions/${session}/blocks/${label}`, { kind: "writable" });
@@ -50,6 +52,7 @@ async function furnish(tenant: Tenant, name: string): Promise<Owned> {
     job_id: body.compaction_job_id,
     attachment_id: attachment,
     overlay_id: overlay.id,
+    event_id: `use-${name}`,
     label: `notes-of-${name}`,
     name: "set_context",
     key: `of-${name}`,
@@ -183,7 +186,10 @@ const PREPARED: Record<string, Prepared> = {
   "POST /v1/compaction-jobs/redrive": { body: { status: "failed" } },
   "POST /v1/compaction-jobs/{job_id}/retry": { plane: true },
   "POST /v1/compaction-jobs/{job_id}/cancel": { plane: true },
+  "GET /v1/usage-events": {},
+  "GET /v1/usage-events/{event_id}/explain": { query: "?session_id={session_id}&tenant_id={tenant_id}" },
   "GET /v1/prices": {},
+  "GET /v1/prices/unpriced": {},
   "POST /v1/prices": { body: PRICE },
   "POST /v1/prices/import": { body: JSON.stringify(PRICE), headers: { "Content-Type": "application/x-ndjson" } },
   "GET /v1/prices/resolve": { query: "?provider=p&model=m" },

@@ -41,6 +41,7 @@ const UNKNOWN: Owned = {
   key_id: "key_01m8ngf308esgbjat23tzm1xbm",
   key: "no-such-key",
   label: "no-such-block",
+  event_id: "no-such-event",
   overlay_id: "ovl_01m8ngf3edfk7twrevw9bs49r8",
 };
 

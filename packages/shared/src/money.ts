@@ -57,6 +57,17 @@ function formatScaled(value: bigint, decimals: number): string {
   return `${sign}${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
 }
 
+const FEMTO_DECIMALS = 15;
+
+/** What a quantity costs exactly, and what rounding to `nano` has added: decimals in USD. */
+export function exactProduct(quantity: number, femtoPerToken: number, nano: number): { product: string; rounding: string } {
+  const femto = BigInt(quantity) * BigInt(femtoPerToken);
+  return {
+    product: formatScaled(femto, FEMTO_DECIMALS),
+    rounding: formatScaled(BigInt(nano) * FEMTO_PER_NANO - femto, FEMTO_DECIMALS),
+  };
+}
+
 /** Femto-USD per token as people write prices: USD per million tokens, without trailing zeros. */
 export const formatUsdPerMillion = (femtoPerToken: number): string =>
   formatScaled(BigInt(femtoPerToken), PRICE_DECIMALS).replace(/\.?0+$/, "") || "0";

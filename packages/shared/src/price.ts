@@ -70,3 +70,16 @@ export const priceSchema = z
   })
   .meta({ id: "Price" });
 export type Price = z.infer<typeof priceSchema>;
+
+export const unpricedModelSchema = z
+  .object({
+    provider: z.string(),
+    model: z.string(),
+    class: usageClassSchema,
+    events: z.int(),
+    quantity: z.int(),
+    first_occurred_at: z.iso.datetime().meta({ description: "A price from here on prices all of them" }),
+    last_occurred_at: z.iso.datetime(),
+  })
+  .meta({ id: "UnpricedModel" });
+export type UnpricedModel = z.infer<typeof unpricedModelSchema>;

@@ -19,6 +19,7 @@ export const PROBLEMS = {
   secret_not_replayable: { status: 409, title: "The secret was shown once" },
   tool_call_closed: { status: 409, title: "The tool call has its result" },
   usage_conflict: { status: 409, title: "Another usage event has this id" },
+  ambiguous_event: { status: 409, title: "Several sessions have a usage event with this id" },
   price_conflict: { status: 409, title: "Another price is in force at this instant" },
   job_not_open: { status: 409, title: "The job is already done" },
   job_not_retriable: { status: 409, title: "The job did not fail" },

@@ -129,3 +129,26 @@ export const recordedUsageSchema = z
   })
   .meta({ id: "RecordedUsage" });
 export type RecordedUsage = z.infer<typeof recordedUsageSchema>;
+
+export const explainedUsageSchema = z
+  .object({
+    event_id: z.string(),
+    session_id: z.string(),
+    provider: z.string(),
+    model: z.string(),
+    purpose: purposeSchema,
+    occurred_at: z.iso.datetime().meta({ description: "The moment whose prices hold" }),
+    recorded_at: z.iso.datetime(),
+    lines: z.array(
+      usageLineReplySchema.extend({
+        product: z.string().nullable().meta({ description: "Quantity times price in USD, exact" }),
+        rounding: z.string().nullable().meta({ description: "What rounding once, half to even, added to make the list amount" }),
+      }),
+    ),
+    list_cost: moneySchema.nullable(),
+    cost: moneySchema.nullable().meta({ description: "List plus the tenant's markup; the lines add up to both" }),
+    raw_usage: z.unknown(),
+    normalizer_version: z.int(),
+  })
+  .meta({ id: "ExplainedUsage" });
+export type ExplainedUsage = z.infer<typeof explainedUsageSchema>;

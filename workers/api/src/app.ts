@@ -44,6 +44,7 @@ import { registerProblemPage } from "./routes/plane/problem-page.ts";
 import { registerAddPrice } from "./routes/prices/add-price.ts";
 import { registerImportPrices } from "./routes/prices/import-prices.ts";
 import { registerListPrices } from "./routes/prices/list-prices.ts";
+import { registerListUnpriced } from "./routes/prices/list-unpriced.ts";
 import { registerResolvePrice } from "./routes/prices/resolve-price.ts";
 import { registerReadPrompt, registerRefreshPrompt } from "./routes/prompt/prompt.ts";
 import { registerCostReport, registerUsageReport } from "./routes/reports/report.ts";
@@ -70,6 +71,7 @@ import { registerForkSession } from "./routes/transfer/fork-session.ts";
 import { registerImportSession } from "./routes/transfer/import-session.ts";
 import { registerSplitSession } from "./routes/transfer/split-session.ts";
 import { registerListUsageEvents } from "./routes/usage/list-usage-events.ts";
+import { registerExplainUsageEvent, registerListAllUsageEvents } from "./routes/usage/usage-events.ts";
 import { registerReadUsage } from "./routes/usage/read-usage.ts";
 import { registerRecordUsage } from "./routes/usage/record-usage.ts";
 
@@ -126,6 +128,8 @@ export function createApp(): App {
   registerRecordUsage(app);
   registerReadUsage(app);
   registerListUsageEvents(app);
+  registerListAllUsageEvents(app);
+  registerExplainUsageEvent(app);
 
   registerListBlocks(app);
   registerGetBlock(app);
@@ -167,6 +171,7 @@ export function createApp(): App {
   registerAddPrice(app);
   registerImportPrices(app);
   registerResolvePrice(app);
+  registerListUnpriced(app);
   registerUsageReport(app);
   registerCostReport(app);
   registerSearchTenant(app);

@@ -21,7 +21,7 @@ import type { Input } from "./rpc/session-object.ts";
 import { describe, endSession, newRow, patchSession } from "./settings.ts";
 import { exportSession } from "./transfer/export.ts";
 import { Import } from "./transfer/import.ts";
-import { listUsageEvents, recordUsage } from "./usage/record.ts";
+import { explainEvent, listUsageEvents, recordUsage } from "./usage/record.ts";
 import { toSessionUsage } from "./usage/ledger.ts";
 
 const ALREADY_THERE = problem("already_exists", "The session is there already.");
@@ -164,6 +164,10 @@ export class SessionDO extends JobMethods implements SessionRpc {
 
   async readUsage() {
     return this.turns.read((store) => ok({ usage: toSessionUsage(store.ledger.totals()), as_of: new Date().toISOString() }));
+  }
+
+  async explainUsageEvent(id: string) {
+    return this.turns.read((store) => explainEvent(store, id));
   }
 
   async listUsageEvents(query: Input<"listUsageEvents">) {

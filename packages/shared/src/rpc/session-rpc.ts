@@ -11,7 +11,7 @@ import type { Result } from "../result.ts";
 import type { FoundInSession, SearchHit, SearchPage, SessionSearch } from "../search.ts";
 import type { PatchSession, Session, SessionSettings, SessionUsage } from "../session.ts";
 import type { TransferLine } from "../transfer.ts";
-import type { PricedUsage, RecordedUsage, UsageEvent } from "../usage-event.ts";
+import type { ExplainedUsage, PricedUsage, RecordedUsage, UsageEvent } from "../usage-event.ts";
 import type { CompactionRpc } from "./compaction-rpc.ts";
 import type { ContextRpc } from "./context-rpc.ts";
 
@@ -250,6 +250,7 @@ export interface SessionRpc extends ContextRpc, CompactionRpc {
     idempotency?: Idempotency;
   }): Promise<Result<Written<readonly RecordedUsage[]>, Problem>>;
   readUsage(): Promise<Result<UsageReading, Problem>>;
+  explainUsageEvent(id: string): Promise<Result<ExplainedUsage, Problem>>;
   listUsageEvents(query: SeqQuery): Promise<Result<SeqPage<UsageEvent>, Problem>>;
 
   /** The catalog has committed the facts of `(afterSeq, toSeq]`. */

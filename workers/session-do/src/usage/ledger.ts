@@ -1,14 +1,8 @@
 /** Usage events of the session, each once, with running totals: the newest row is the session's total. */
-import { formatInstant } from "@sessionplane/shared/fields";
-import { formatMoney, formatUsdPerMillion } from "@sessionplane/shared/money";
+import { formatMoney } from "@sessionplane/shared/money";
+import { isUnpriced, recorded, sumOf } from "@sessionplane/shared/priced-usage";
 import type { SessionUsage } from "@sessionplane/shared/session";
-import {
-  type PricedUsage,
-  type RecordedUsage,
-  type UsageEvent,
-  type UsageLine,
-  pricedUsageSchema,
-} from "@sessionplane/shared/usage-event";
+import { type PricedUsage, type RecordedUsage, pricedUsageSchema } from "@sessionplane/shared/usage-event";
 import type { Sequence } from "@sessionplane/engine/storage/sqlite/sequence";
 
 export type UsageTotals = {
@@ -32,8 +26,6 @@ const NOTHING: UsageTotals = {
 const COLUMNS =
   "seq, id, fingerprint, event, total_events, total_input, total_output, total_list, total_billed, total_unpriced, recorded_at";
 
-const sumOf = (amounts: readonly (number | null)[]): number => amounts.reduce<number>((sum, amount) => sum + (amount ?? 0), 0);
-const isUnpriced = (event: PricedUsage): boolean => event.lines.some((line) => line.list_nano === null);
 const parse = (row: Pick<UsageRow, "event">): PricedUsage => pricedUsageSchema.parse(JSON.parse(row.event));
 
 export class Ledger {
@@ -115,9 +107,13 @@ export class Ledger {
       .toArray();
   }
 
+  row(id: string): UsageRow | null {
+    return this.#sql.exec<UsageRow>(`SELECT ${COLUMNS} FROM usage_events WHERE id = ?`, id).toArray()[0] ?? null;
+  }
+
   find(id: string): PricedUsage | null {
-    const row = this.#sql.exec<UsageRow>(`SELECT ${COLUMNS} FROM usage_events WHERE id = ?`, id).toArray()[0];
-    return row === undefined ? null : parse(row);
+    const row = this.row(id);
+    return row === null ? null : parse(row);
   }
 
   /** Oldest first, of `(after, to]`. */
@@ -135,48 +131,6 @@ export class Ledger {
       .map(parse);
     return events.some(isUnpriced) ? null : sumOf(events.flatMap((event) => event.lines.map((line) => line.billed_nano)));
   }
-}
-
-const replyLine = (line: UsageLine): UsageEvent["lines"][number] => ({
-  class: line.class,
-  quantity: line.quantity,
-  price:
-    line.price === null
-      ? null
-      : {
-          id: line.price.id,
-          class: line.price.class,
-          usd_per_million: formatUsdPerMillion(line.price.femto_usd_per_token),
-          effective_from: formatInstant(line.price.effective_from),
-          source: line.price.source,
-        },
-  list: line.list_nano === null ? null : formatMoney(line.list_nano),
-  billed: line.billed_nano === null ? null : formatMoney(line.billed_nano),
-});
-
-const costsOf = (event: PricedUsage) => ({
-  cost: isUnpriced(event) ? null : formatMoney(sumOf(event.lines.map((line) => line.billed_nano))),
-  list_cost: isUnpriced(event) ? null : formatMoney(sumOf(event.lines.map((line) => line.list_nano))),
-});
-
-export const recorded = (event: PricedUsage, status: RecordedUsage["status"]): RecordedUsage => ({
-  id: event.id,
-  status,
-  ...costsOf(event),
-  lines: event.lines.map(replyLine),
-});
-
-export function toUsageEvent(sessionId: string, row: UsageRow): UsageEvent {
-  const { lines, raw_usage: raw, fingerprint: _fingerprint, ...event } = parse(row);
-  return {
-    ...event,
-    session_id: sessionId,
-    occurred_at: formatInstant(event.occurred_at),
-    recorded_at: formatInstant(row.recorded_at),
-    lines: lines.map(replyLine),
-    ...costsOf({ ...event, lines, raw_usage: raw, fingerprint: "" }),
-    raw_usage: JSON.parse(raw),
-  };
 }
 
 export const toSessionUsage = (totals: UsageTotals): SessionUsage => ({

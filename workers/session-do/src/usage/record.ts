@@ -1,12 +1,18 @@
 /** `recordUsage`: every event in one transaction, each answered for. An ended session still takes usage. */
-import { type Problem, problem } from "@sessionplane/shared/problem";
+import { NOT_FOUND, type Problem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { Idempotency, SeqPage, SeqQuery, Written } from "@sessionplane/shared/rpc/session-rpc";
-import type { PricedUsage, RecordedUsage, UsageEvent } from "@sessionplane/shared/usage-event";
+import {
+  type ExplainedUsage,
+  type PricedUsage,
+  type RecordedUsage,
+  type UsageEvent,
+  pricedUsageSchema,
+} from "@sessionplane/shared/usage-event";
 import { calibrationFactor } from "@sessionplane/engine/tokens/calibrate";
 import { seqPage } from "../seq-page.ts";
 import type { SessionStore } from "../session-store.ts";
-import { recorded, toUsageEvent } from "./ledger.ts";
+import { explainUsage, recorded, toUsageEvent } from "@sessionplane/shared/priced-usage";
 
 const OVERFLOW = problem("amount_overflow", "With these events a total of the session would be too large to be exact.");
 
@@ -53,4 +59,12 @@ export function recordUsage(store: SessionStore, input: Input, now: number): Res
 }
 
 export const listUsageEvents = (store: SessionStore, { limit, before_seq: before }: SeqQuery): SeqPage<UsageEvent> =>
-  seqPage(store.ledger.list(limit, before), limit, (row) => toUsageEvent(store.row.session_id, row));
+  seqPage(store.ledger.list(limit, before), limit, (row) =>
+    toUsageEvent(store.row.session_id, pricedUsageSchema.parse(JSON.parse(row.event)), row.recorded_at),
+  );
+
+export function explainEvent(store: SessionStore, id: string): Result<ExplainedUsage, Problem> {
+  const row = store.ledger.row(id);
+  if (row === null) return err(NOT_FOUND);
+  return ok(explainUsage(store.row.session_id, pricedUsageSchema.parse(JSON.parse(row.event)), row.recorded_at));
+}

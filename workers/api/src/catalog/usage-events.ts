@@ -1,0 +1,90 @@
+/** The `usage_events` table: every event of every session, for lists across them. The projection alone writes it. */
+import { and, eq, sql } from "drizzle-orm";
+import { formatInstant } from "@sessionplane/shared/fields";
+import type { TenantId } from "@sessionplane/shared/ids";
+import type { UnpricedModel, UsageClass } from "@sessionplane/shared/price";
+import { explainUsage, toUsageEvent } from "@sessionplane/shared/priced-usage";
+import type { ExplainedUsage, UsageEvent } from "@sessionplane/shared/usage-event";
+import type { CatalogDb } from "./db.ts";
+import { type InstantList, inOrder, pastCursor, within } from "./instant-list.ts";
+import { usageEvents } from "./schema.ts";
+
+type Scope = TenantId | "all_tenants";
+
+export type UsageFilter = Omit<InstantList, "createdAt"> & {
+  readonly occurredAt: InstantList["createdAt"];
+  readonly sessionId?: string | undefined;
+  readonly userId?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly model?: string | undefined;
+  readonly purpose?: string | undefined;
+  readonly unpriced?: boolean;
+};
+
+export type TenantUsageEvent = UsageEvent & { readonly tenant_id: string };
+
+const equals = (column: Parameters<typeof eq>[0], value: string | undefined) =>
+  value === undefined ? undefined : eq(column, value);
+const ofScope = (scope: Scope) => (scope === "all_tenants" ? undefined : eq(usageEvents.tenantId, scope));
+
+/** One row more than the limit, by the time of the call. */
+export async function listUsageEvents(db: CatalogDb, scope: Scope, filter: UsageFilter): Promise<TenantUsageEvent[]> {
+  const { occurredAt, eventId } = usageEvents;
+  const rows = await db
+    .select()
+    .from(usageEvents)
+    .where(
+      and(
+        ofScope(scope),
+        equals(usageEvents.sessionId, filter.sessionId),
+        equals(usageEvents.userId, filter.userId),
+        equals(usageEvents.provider, filter.provider),
+        equals(usageEvents.model, filter.model),
+        equals(usageEvents.purpose, filter.purpose),
+        filter.unpriced === true ? eq(usageEvents.unpriced, 1) : undefined,
+        within(occurredAt, filter.occurredAt),
+        pastCursor(occurredAt, eventId, filter),
+      ),
+    )
+    .orderBy(...inOrder(occurredAt, eventId, filter.order))
+    .limit(filter.limit + 1)
+    .all();
+  return rows.map((row) => ({ ...toUsageEvent(row.sessionId, row.event, row.recordedAt), tenant_id: row.tenantId }));
+}
+
+/** At most two: an event's id is its session's. */
+export async function explainEvents(db: CatalogDb, scope: Scope, eventId: string): Promise<ExplainedUsage[]> {
+  const rows = await db
+    .select()
+    .from(usageEvents)
+    .where(and(ofScope(scope), eq(usageEvents.eventId, eventId)))
+    .limit(2)
+    .all();
+  return rows.map((row) => explainUsage(row.sessionId, row.event, row.recordedAt));
+}
+
+type UnpricedRow = {
+  provider: string;
+  model: string;
+  class: UsageClass;
+  events: number;
+  quantity: number;
+  first_at: number;
+  last_at: number;
+};
+
+/** Classes of models that were used and have no price, the most used first. */
+export async function unpricedModels(db: CatalogDb, scope: Scope, limit: number): Promise<UnpricedModel[]> {
+  const tenant = scope === "all_tenants" ? sql`true` : sql`u.tenant_id = ${scope}`;
+  const rows = await db.all<UnpricedRow>(sql`
+SELECT u.provider AS provider, u.model AS model, line.value->>'$.class' AS class, count(*) AS events,
+  sum(line.value->>'$.quantity') AS quantity, min(u.occurred_at) AS first_at, max(u.occurred_at) AS last_at
+FROM usage_events AS u, json_each(u.event, '$.lines') AS line
+WHERE ${tenant} AND u.unpriced = 1 AND (line.value->>'$.list_nano') IS NULL
+GROUP BY 1, 2, 3 ORDER BY events DESC, provider, model, class LIMIT ${limit}`);
+  return rows.map(({ first_at: first, last_at: last, ...row }) => ({
+    ...row,
+    first_occurred_at: formatInstant(first),
+    last_occurred_at: formatInstant(last),
+  }));
+}

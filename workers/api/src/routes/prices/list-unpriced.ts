@@ -1,0 +1,33 @@
+/** `GET /v1/prices/unpriced`: what was used and has no price. */
+import * as z from "zod";
+import { tenantIdSchema } from "@sessionplane/shared/ids";
+import { unpricedModelSchema } from "@sessionplane/shared/price";
+import { ok } from "@sessionplane/shared/result";
+import { connect } from "../../catalog/db.ts";
+import { catalogAsOf } from "../../catalog/sessions.ts";
+import { unpricedModels } from "../../catalog/usage-events.ts";
+import { type App, json, operatorRoute, reply } from "../../http/routes.ts";
+
+const MAX_LISTED = 1_000;
+const listSchema = z
+  .object({ data: z.array(unpricedModelSchema), as_of: z.iso.datetime().nullable() })
+  .meta({ id: "UnpricedModels" });
+
+export const registerListUnpriced = (app: App) =>
+  app.openapi(
+    operatorRoute("reports:read", {
+      method: "get",
+      path: "/v1/prices/unpriced",
+      summary: "List what has no price",
+      description: "Classes of models that were used without a price in force, the most used first, at most 1,000.",
+      tags: ["Prices"],
+      request: { query: z.strictObject({ tenant_id: tenantIdSchema.optional() }) },
+      responses: { 200: json(listSchema, "The classes") },
+    }),
+    async (c) => {
+      const scope = c.req.valid("query").tenant_id ?? "all_tenants";
+      const db = connect(c.env.CATALOG);
+      const [data, asOf] = await Promise.all([unpricedModels(db, scope, MAX_LISTED), catalogAsOf(db, scope)]);
+      return reply(c, ok({ data, as_of: asOf }));
+    },
+  );

@@ -1,0 +1,103 @@
+/** `GET /v1/usage-events` across sessions, and why one of them costs what it costs. */
+import * as z from "zod";
+import { sessionIdSchema, tenantIdSchema } from "@sessionplane/shared/ids";
+import { pageOf } from "@sessionplane/shared/page";
+import { NOT_FOUND, type Problem, problem } from "@sessionplane/shared/problem";
+import { type Result, err, ok } from "@sessionplane/shared/result";
+import { type ExplainedUsage, explainedUsageSchema, purposeSchema, usageEventSchema } from "@sessionplane/shared/usage-event";
+import { connect } from "../../catalog/db.ts";
+import { catalogAsOf } from "../../catalog/sessions.ts";
+import { explainEvents, listUsageEvents } from "../../catalog/usage-events.ts";
+import { principalOf } from "../../http/authenticate.ts";
+import { boundsOf, flagSchema, instantBounds, pageFrom, pageQuery } from "../../http/list-query.ts";
+import { type App, eitherRoute, json, reply } from "../../http/routes.ts";
+import { scopeOf } from "../../http/tenant-scope.ts";
+import { callObject } from "../../session-client.ts";
+
+const query = z.strictObject({
+  ...pageQuery,
+  ...instantBounds("occurred_at"),
+  session_id: sessionIdSchema.optional(),
+  tenant_id: tenantIdSchema.optional(),
+  user_id: z.string().max(128).optional(),
+  provider: z.string().max(100).optional(),
+  model: z.string().max(200).optional(),
+  purpose: purposeSchema.optional(),
+  unpriced: flagSchema,
+});
+
+const tenantEventSchema = usageEventSchema.extend({ tenant_id: z.string() }).meta({ id: "TenantUsageEvent" });
+
+export const registerListAllUsageEvents = (app: App) =>
+  app.openapi(
+    eitherRoute("usage:read", "reports:read", {
+      method: "get",
+      path: "/v1/usage-events",
+      summary: "List usage events",
+      description: "Across sessions, by the time of the call; seconds behind the sessions, as `as_of` says.",
+      tags: ["Usage"],
+      request: { query },
+      responses: { 200: json(pageOf(tenantEventSchema).meta({ id: "UsageEventPage" }), "A page, newest first") },
+    }),
+    async (c) => {
+      const {
+        tenant_id: tenantId,
+        limit,
+        order,
+        cursor,
+        unpriced,
+        session_id,
+        user_id,
+        provider,
+        model,
+        purpose,
+        ...rest
+      } = c.req.valid("query");
+      const scope = scopeOf(principalOf(c), tenantId);
+      if (!scope.ok) return reply(c, scope);
+      const db = connect(c.env.CATALOG);
+      const filter = {
+        ...{ limit, order, cursor, unpriced, provider, model, purpose },
+        ...{ sessionId: session_id, userId: user_id, occurredAt: boundsOf(rest, "occurred_at") },
+      };
+      const [rows, asOf] = await Promise.all([listUsageEvents(db, scope.value, filter), catalogAsOf(db, scope.value)]);
+      return reply(c, ok(pageFrom(rows, limit, (event) => [Date.parse(event.occurred_at), event.id], asOf)));
+    },
+  );
+
+const AMBIGUOUS = problem("ambiguous_event", "Several sessions have an event with this id: name one with session_id.");
+
+function onlyOne([first, second]: readonly ExplainedUsage[]): Result<ExplainedUsage, Problem> {
+  if (first === undefined) return err(NOT_FOUND);
+  return second === undefined ? ok(first) : err(AMBIGUOUS);
+}
+
+const explainQuery = z.strictObject({
+  session_id: sessionIdSchema
+    .optional()
+    .meta({ description: "Whose event it is; then the session itself is asked, and nothing lags" }),
+  tenant_id: tenantIdSchema.optional(),
+});
+
+export const registerExplainUsageEvent = (app: App) =>
+  app.openapi(
+    eitherRoute("usage:read", "reports:read", {
+      method: "get",
+      path: "/v1/usage-events/{event_id}/explain",
+      summary: "Explain a usage event's cost",
+      description: "Every line: class, quantity, the price with its source and moment, the exact product, the rounding.",
+      tags: ["Usage"],
+      request: { params: z.object({ event_id: z.string().min(1).max(128) }), query: explainQuery },
+      responses: { 200: json(explainedUsageSchema, "The lines, which add up to the cost") },
+    }),
+    async (c) => {
+      const id = c.req.valid("param").event_id;
+      const { session_id: sessionId, tenant_id: tenantId } = c.req.valid("query");
+      const scope = scopeOf(principalOf(c), tenantId);
+      if (!scope.ok) return reply(c, scope);
+      if (sessionId !== undefined && scope.value !== "all_tenants")
+        return reply(c, await callObject(c.env, scope.value, sessionId, (session) => session.explainUsageEvent(id)));
+      const found = await explainEvents(connect(c.env.CATALOG), scope.value, id);
+      return reply(c, onlyOne(found.filter((one) => sessionId === undefined || one.session_id === sessionId)));
+    },
+  );
