@@ -1,4 +1,4 @@
-/** Why a call costs what it costs, over HTTP: prices by the moment, what has none, and events across sessions. */
+/** Why a call costs what it costs, over HTTP: prices by the moment, what has none, corrections, calls that are rated again. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Plane, type Tenant, startPlane, until } from "../support/harness.ts";
 
@@ -84,4 +84,91 @@ test("what was used without a price is listed for operators until it has one", a
     { class: "input", events: 1, quantity: 500 },
     { class: "output", events: 1, quantity: 5 },
   ]);
+});
+
+type Adjusted = { changed: boolean; adjustment: { cost_change: { amount: string }; lines: { quantity: number }[] } | null };
+const usageOf = async (session: string) =>
+  (await tenant.call<{ usage: Record<string, unknown> }>("GET", `/v1/sessions/${session}/usage`)).body.usage;
+const explain = async (session: string, id: string) =>
+  (await tenant.call<Explained & { adjustments: unknown[] }>("GET", `/v1/usage-events/${id}/explain?session_id=${session}`)).body;
+const RANGE = "start=2026-01-01T00:00:00Z&end=2027-01-01T00:00:00Z";
+/** Of one session, from rollups and, with an end in the middle of a quarter, from events. */
+const reported = async (session: string, range = RANGE) => {
+  const { body } = await tenant.call<{ data: { events: number; list_cost: { amount: string }; unpriced_events: number }[] }>(
+    ...["GET", `/v1/reports/cost?${range}&bucket=month&group_by=session&session_id=${session}`],
+  );
+  return body.data[0];
+};
+
+test("a correction takes back and posts; totals, reports and explanations follow, and the event stays", async () => {
+  await addPrice("c", "input", "1", "2026-01-01T00:00:00.000Z");
+  const session = await plane.session(tenant);
+  await record(session, "call", "c", { input: 1_000_000 }, "2026-03-01T00:07:00.000Z");
+  await record(session, "other", "c", { input: 1_000_000 }, "2026-03-01T00:07:00.000Z");
+  const correct = (body: object, headers?: Record<string, string>) =>
+    plane.operator<Adjusted>(
+      "POST",
+      "/v1/usage-events/call/adjustments",
+      {
+        ...{ tenant_id: tenant.id, session_id: session, reason: "counted twice" },
+        ...body,
+      },
+      headers,
+    );
+  const key = { "Idempotency-Key": "once" };
+  const first = await correct({ usage: { input: 400_000 } }, key);
+  expect(first.status).toBe(201);
+  expect(first.body.adjustment?.lines.map(({ quantity }) => quantity)).toEqual([-1_000_000, 400_000]);
+  expect(first.body.adjustment?.cost_change.amount).toBe("-0.660000000");
+  expect((await correct({ usage: { input: 400_000 } }, key)).headers.get("Idempotent-Replayed")).toBe("true");
+  const same = await correct({ usage: { input: 400_000 } });
+  expect([same.status, same.body.changed]).toEqual([200, false]);
+  expect(await usageOf(session)).toMatchObject({ events: 2, input_tokens: 1_400_000, cost: { amount: "1.540000000" } });
+  expect(await explain(session, "call")).toMatchObject({ lines: [{ quantity: 400_000 }], cost: { amount: "0.440000000" } });
+  await until("the report to follow", async () => (await reported(session))?.list_cost.amount === "1.400000000");
+  expect((await reported(session))?.events).toBe(2);
+  const cut = "start=2026-03-01T00:05:00Z&end=2026-03-01T00:10:00Z";
+  expect(await reported(session, cut)).toMatchObject({ events: 2, list_cost: { amount: "1.400000000" } });
+  await correct({});
+  expect(await usageOf(session)).toMatchObject({ events: 2, input_tokens: 1_000_000, list_cost: { amount: "1.000000000" } });
+  expect((await explain(session, "call")).adjustments).toHaveLength(2);
+  const { body } = await tenant.call<{ data: { id: string; cost: { amount: string } }[] }>(
+    "GET",
+    `/v1/sessions/${session}/usage/events`,
+  );
+  expect(body.data.find(({ id }) => id === "call")?.cost.amount).toBe("1.100000000");
+});
+
+test("calls without a price are rated again when it is known: first as a difference, then in truth, and once", async () => {
+  const session = await plane.session(tenant);
+  for (const id of ["a", "b"]) await record(session, id, "late", { input: 1_000, output: 10 }, "2026-02-01T00:00:00.000Z");
+  expect(await usageOf(session)).toMatchObject({ unpriced_events: 2, cost: { amount: "0.000000000" } });
+  await until("the catalog to know of them", async () => (await reported(session))?.unpriced_events === 2);
+  await addPrice("late", "input", "2", "2026-01-01T00:00:00.000Z");
+  await addPrice("late", "output", "4", "2026-01-01T00:00:00.000Z");
+  type Rating = { events: number; changed: number; after: { list: { amount: string }; unpriced_events: number } };
+  const rate = async (body: object = {}) =>
+    (
+      await plane.operator<Rating>("POST", "/v1/re-rates", {
+        ...{ start: "2026-01-01T00:00:00Z", end: "2026-03-01T00:00:00Z", model: "late" },
+        ...body,
+      })
+    ).body;
+  const dry = await rate({ dry_run: true });
+  expect(dry).toMatchObject({ events: 2, changed: 2, after: { list: { amount: "0.004080000" }, unpriced_events: 0 } });
+  expect(await usageOf(session)).toMatchObject({ unpriced_events: 2 });
+  expect(await rate()).toMatchObject({ changed: 2 });
+  expect(await usageOf(session)).toMatchObject({ events: 2, unpriced_events: 0, list_cost: { amount: "0.004080000" } });
+  await until("the report to follow", async () => (await reported(session))?.unpriced_events === 0);
+  expect(await reported(session)).toMatchObject({ events: 2, list_cost: { amount: "0.004080000" } });
+  expect(await rate({ dry_run: true })).toMatchObject({ events: 2, changed: 0 });
+  const { body } = await plane.operator<{ data: { model: string }[] }>("GET", "/v1/prices/unpriced");
+  expect(body.data.some(({ model }) => model === "late")).toBe(false);
+});
+
+test("a range that ends before it begins, and an event that is not there, are refused", async () => {
+  const range = await plane.operator("POST", "/v1/re-rates", { start: "2026-02-01T00:00:00Z", end: "2026-01-01T00:00:00Z" });
+  expect([range.status, range.body["code"]]).toEqual([422, "invalid"]);
+  const body = { tenant_id: tenant.id, session_id: await plane.session(tenant), reason: "x" };
+  expect((await plane.operator("POST", "/v1/usage-events/none/adjustments", body)).status).toBe(404);
 });

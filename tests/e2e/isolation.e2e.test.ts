@@ -188,6 +188,11 @@ const PREPARED: Record<string, Prepared> = {
   "POST /v1/compaction-jobs/{job_id}/cancel": { plane: true },
   "GET /v1/usage-events": {},
   "GET /v1/usage-events/{event_id}/explain": { query: "?session_id={session_id}&tenant_id={tenant_id}" },
+  "POST /v1/usage-events/{event_id}/adjustments": {
+    plane: true,
+    body: { tenant_id: resident.id, session_id: residents["session_id"], reason: "a test" },
+  },
+  "POST /v1/re-rates": { body: { start: "2026-01-01T00:00:00Z", end: "2026-01-02T00:00:00Z", dry_run: true } },
   "GET /v1/prices": {},
   "GET /v1/prices/unpriced": {},
   "POST /v1/prices": { body: PRICE },

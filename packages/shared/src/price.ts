@@ -2,7 +2,10 @@
 import * as z from "zod";
 import { instantSchema } from "./fields.ts";
 import { tenantIdSchema } from "./ids.ts";
-import { parseUsdPerMillion } from "./money.ts";
+import { moneySchema, parseUsdPerMillion } from "./money.ts";
+
+/** Calls in one request: each that changes is a call of its session's object. */
+export const MAX_RE_RATED = 1_000;
 
 export const TOKEN_CLASSES = [
   "input",
@@ -83,3 +86,42 @@ export const unpricedModelSchema = z
   })
   .meta({ id: "UnpricedModel" });
 export type UnpricedModel = z.infer<typeof unpricedModelSchema>;
+
+export const reRateSchema = z
+  .strictObject({
+    start: instantSchema,
+    end: instantSchema,
+    dry_run: z.boolean().optional().meta({ description: "Show the difference and change nothing" }),
+    tenant_id: tenantIdSchema.optional(),
+    provider: providerName.optional(),
+    model: modelName.optional(),
+    limit: z.int().min(1).max(MAX_RE_RATED).optional().meta({ description: "Calls that are looked at" }),
+    cursor: z.string().max(1_000).optional().meta({ description: "Where the reply before ended" }),
+  })
+  .refine(({ start, end }) => Date.parse(start) < Date.parse(end), { path: ["end"], message: "is not after start" })
+  .meta({ id: "ReRate" });
+
+const reRatedSums = z.object({ list: moneySchema, billed: moneySchema, unpriced_events: z.int() });
+
+export const reRatingSchema = z
+  .object({
+    dry_run: z.boolean(),
+    events: z.int().meta({ description: "Calls that were looked at" }),
+    changed: z.int(),
+    before: reRatedSums,
+    after: reRatedSums,
+    models: z.array(
+      z.object({
+        provider: z.string(),
+        model: z.string(),
+        changed: z.int(),
+        list_before: moneySchema,
+        list_after: moneySchema,
+      }),
+    ),
+    has_more: z.boolean(),
+    next_cursor: z.string().nullable(),
+    as_of: z.iso.datetime().nullable(),
+  })
+  .meta({ id: "ReRating" });
+export type ReRating = z.infer<typeof reRatingSchema>;

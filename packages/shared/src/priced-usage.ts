@@ -1,13 +1,15 @@
 /** A priced event as the API shows it, and why it costs what it costs. Pure. */
 import { formatInstant } from "./fields.ts";
 import { exactProduct, formatMoney, formatUsdPerMillion } from "./money.ts";
-import type { ExplainedUsage, PricedUsage, RecordedUsage, UsageEvent, UsageLine } from "./usage-event.ts";
+import type { ExplainedUsage, PricedUsage, RecordedUsage, UsageAdjustment, UsageEvent, UsageLine } from "./usage-event.ts";
 
 export const sumOf = (amounts: readonly (number | null)[]): number =>
   amounts.reduce<number>((sum, amount) => sum + (amount ?? 0), 0);
 
+type Priced = { readonly lines: readonly UsageLine[] };
+
 /** One line without a price, and the event's cost is not known. */
-export const isUnpriced = ({ lines }: Pick<PricedUsage, "lines">): boolean => lines.some((line) => line.list_nano === null);
+export const isUnpriced = ({ lines }: Priced): boolean => lines.some((line) => line.list_nano === null);
 
 const priceOf = ({ price }: UsageLine): UsageEvent["lines"][number]["price"] =>
   price === null
@@ -28,7 +30,7 @@ const replyLine = (line: UsageLine): UsageEvent["lines"][number] => ({
   billed: line.billed_nano === null ? null : formatMoney(line.billed_nano),
 });
 
-const costsOf = (event: Pick<PricedUsage, "lines">) => ({
+const costsOf = (event: Priced) => ({
   cost: isUnpriced(event) ? null : formatMoney(sumOf(event.lines.map((line) => line.billed_nano))),
   list_cost: isUnpriced(event) ? null : formatMoney(sumOf(event.lines.map((line) => line.list_nano))),
 });
@@ -42,10 +44,11 @@ export const recorded = (event: PricedUsage, status: RecordedUsage["status"]): R
 
 /** `recordedAt`: epoch milliseconds. */
 export function toUsageEvent(sessionId: string, stored: PricedUsage, recordedAt: number): UsageEvent {
-  const { lines, raw_usage: raw, fingerprint: _fingerprint, ...event } = stored;
+  const { lines, raw_usage: raw, fingerprint: _fingerprint, adjustment, markup_bps: _markup, ...event } = stored;
   return {
     ...event,
     session_id: sessionId,
+    adjusts: adjustment?.of ?? null,
     occurred_at: formatInstant(event.occurred_at),
     recorded_at: formatInstant(recordedAt),
     lines: lines.map(replyLine),
@@ -60,16 +63,72 @@ function explainLine(line: UsageLine): ExplainedUsage["lines"][number] {
   return { ...shown, ...exactProduct(line.quantity, line.price.femto_usd_per_token, line.list_nano) };
 }
 
-/** Every line with its product and what rounding it once took or gave: they add up to the cost. */
-export function explainUsage(sessionId: string, stored: PricedUsage, recordedAt: number): ExplainedUsage {
-  const { id, provider, model, purpose, occurred_at, recorded_at, list_cost, cost, normalizer_version, raw_usage } = toUsageEvent(
-    sessionId,
-    stored,
-    recordedAt,
+/** What holds of an event after its corrections, oldest first. */
+export function linesNow(event: PricedUsage, adjustments: readonly PricedUsage[]): readonly UsageLine[] {
+  const last = adjustments.at(-1);
+  return last === undefined ? event.lines : last.lines.slice(last.adjustment?.reversed ?? 0);
+}
+
+/** What a correction adds: what held is taken back, what holds is posted. Null: it would change nothing. */
+export function adjust(
+  event: PricedUsage,
+  adjustments: readonly PricedUsage[],
+  to: Pick<PricedUsage, "lines" | "input_tokens" | "output_tokens" | "raw_usage">,
+  { id, reason }: { readonly id: string; readonly reason: string },
+): PricedUsage | null {
+  const before = linesNow(event, adjustments);
+  if (JSON.stringify(before) === JSON.stringify(to.lines)) return null;
+  const reversal = before.map((line) => ({
+    ...line,
+    quantity: -line.quantity,
+    list_nano: -(line.list_nano ?? 0),
+    billed_nano: -(line.billed_nano ?? 0),
+  }));
+  const told = [event, ...adjustments];
+  return {
+    ...event,
+    id,
+    fingerprint: id,
+    lines: [...reversal, ...to.lines],
+    input_tokens: to.input_tokens - sumOf(told.map((one) => one.input_tokens)),
+    output_tokens: to.output_tokens - sumOf(told.map((one) => one.output_tokens)),
+    raw_usage: to.raw_usage,
+    adjustment: {
+      of: event.id,
+      reason,
+      reversed: reversal.length,
+      unpriced_change: Number(isUnpriced(to)) - Number(isUnpriced({ lines: before })),
+    },
+  };
+}
+
+/** An event and when it was recorded, in epoch milliseconds. */
+export type StoredUsage = { readonly event: PricedUsage; readonly recordedAt: number };
+
+export const toAdjustment = ({ event: { id, lines, adjustment }, recordedAt }: StoredUsage): UsageAdjustment => ({
+  id,
+  event_id: adjustment?.of ?? "",
+  reason: adjustment?.reason ?? "",
+  recorded_at: formatInstant(recordedAt),
+  lines: lines.map(replyLine),
+  list_change: formatMoney(sumOf(lines.map((line) => line.list_nano))),
+  cost_change: formatMoney(sumOf(lines.map((line) => line.billed_nano))),
+});
+
+/** Every line that holds, with its product and what rounding it once took or gave: they add up to the cost. */
+export function explainUsage(sessionId: string, stored: StoredUsage, adjustments: readonly StoredUsage[]): ExplainedUsage {
+  const { event, recordedAt } = stored;
+  const lines = linesNow(
+    event,
+    adjustments.map((one) => one.event),
   );
+  const shown = toUsageEvent(sessionId, event, recordedAt);
+  const { id, provider, model, purpose, occurred_at, recorded_at, normalizer_version, raw_usage } = shown;
   return {
     ...{ event_id: id, session_id: sessionId, provider, model, purpose, occurred_at, recorded_at },
-    lines: stored.lines.map(explainLine),
-    ...{ list_cost, cost, raw_usage, normalizer_version },
+    lines: lines.map(explainLine),
+    ...costsOf({ lines }),
+    ...{ markup_bps: event.markup_bps ?? null, raw_usage, normalizer_version },
+    adjustments: adjustments.map(toAdjustment),
   };
 }

@@ -4,6 +4,7 @@
  */
 import * as z from "zod";
 import { instantSchema, userIdSchema } from "./fields.ts";
+import { sessionIdSchema, tenantIdSchema } from "./ids.ts";
 import { moneySchema } from "./money.ts";
 import { usageClassSchema } from "./price.ts";
 
@@ -38,10 +39,13 @@ export type NewUsageEvent = z.infer<typeof newUsageEventSchema>;
 /** Counts of disjoint classes. */
 export type UsageCounts = { readonly [C in z.infer<typeof usageClassSchema>]?: number | undefined };
 
-/** One class of one event: how many, at which price, for how much. Amounts in nano-USD; null is unpriced. */
+/**
+ * One class of one event: how many, at which price, for how much. Amounts in nano-USD; null is unpriced. What an
+ * adjustment takes back is negative.
+ */
 export const usageLineSchema = z.object({
   class: usageClassSchema,
-  quantity: z.int().min(0),
+  quantity: z.int(),
   price: z
     .object({
       id: z.string(),
@@ -51,8 +55,8 @@ export const usageLineSchema = z.object({
       source: z.string(),
     })
     .nullable(),
-  list_nano: z.int().min(0).nullable(),
-  billed_nano: z.int().min(0).nullable(),
+  list_nano: z.int().nullable(),
+  billed_nano: z.int().nullable(),
 });
 export type UsageLine = z.infer<typeof usageLineSchema>;
 
@@ -75,6 +79,12 @@ export const pricedUsageSchema = z.object({
   lines: z.array(usageLineSchema).min(1),
   raw_usage: z.string().meta({ description: "JSON, as it came" }),
   normalizer_version: z.int(),
+  /** Of the list amounts, in basis points; absent on events from before it was kept. */
+  markup_bps: z.int().optional(),
+  /** Absent on a call. On a correction of one: which, why, how many of its lines take back, and what changes in what is unpriced. */
+  adjustment: z
+    .object({ of: z.string(), reason: z.string(), reversed: z.int(), unpriced_change: z.int().min(-1).max(1) })
+    .optional(),
 });
 export type PricedUsage = z.infer<typeof pricedUsageSchema>;
 
@@ -115,6 +125,7 @@ export const usageEventSchema = z
     cost: moneySchema.nullable().meta({ description: "Billed: list plus the tenant's markup; null while a line is unpriced" }),
     raw_usage: z.unknown(),
     normalizer_version: z.int(),
+    adjusts: z.string().nullable().meta({ description: "Of a correction: the event that it corrects. It is no call" }),
   })
   .meta({ id: "UsageEvent" });
 export type UsageEvent = z.infer<typeof usageEventSchema>;
@@ -129,6 +140,31 @@ export const recordedUsageSchema = z
   })
   .meta({ id: "RecordedUsage" });
 export type RecordedUsage = z.infer<typeof recordedUsageSchema>;
+
+/** A correction: its first lines take back what held before, the others say what holds now. */
+export const usageAdjustmentSchema = z
+  .object({
+    id: z.string(),
+    event_id: z.string(),
+    reason: z.string(),
+    recorded_at: z.iso.datetime(),
+    lines: z.array(usageLineReplySchema),
+    list_change: moneySchema,
+    cost_change: moneySchema,
+  })
+  .meta({ id: "UsageAdjustment" });
+export type UsageAdjustment = z.infer<typeof usageAdjustmentSchema>;
+
+export const adjustUsageSchema = z
+  .strictObject({
+    session_id: sessionIdSchema,
+    tenant_id: tenantIdSchema,
+    reason: z.string().min(1).max(500),
+    usage: z.record(z.string(), z.unknown()).optional().meta({
+      description: "What the call used in truth, in any shape of a report; left out: nothing, the call is taken back whole",
+    }),
+  })
+  .meta({ id: "AdjustUsage" });
 
 export const explainedUsageSchema = z
   .object({
@@ -147,8 +183,10 @@ export const explainedUsageSchema = z
     ),
     list_cost: moneySchema.nullable(),
     cost: moneySchema.nullable().meta({ description: "List plus the tenant's markup; the lines add up to both" }),
+    markup_bps: z.int().nullable().meta({ description: "Null on events from before it was kept" }),
     raw_usage: z.unknown(),
     normalizer_version: z.int(),
+    adjustments: z.array(usageAdjustmentSchema).meta({ description: "Oldest first; the cost above has them in it" }),
   })
   .meta({ id: "ExplainedUsage" });
 export type ExplainedUsage = z.infer<typeof explainedUsageSchema>;

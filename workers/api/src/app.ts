@@ -45,6 +45,7 @@ import { registerAddPrice } from "./routes/prices/add-price.ts";
 import { registerImportPrices } from "./routes/prices/import-prices.ts";
 import { registerListPrices } from "./routes/prices/list-prices.ts";
 import { registerListUnpriced } from "./routes/prices/list-unpriced.ts";
+import { registerReRate } from "./routes/prices/re-rate.ts";
 import { registerResolvePrice } from "./routes/prices/resolve-price.ts";
 import { registerReadPrompt, registerRefreshPrompt } from "./routes/prompt/prompt.ts";
 import { registerCostReport, registerUsageReport } from "./routes/reports/report.ts";
@@ -71,6 +72,7 @@ import { registerForkSession } from "./routes/transfer/fork-session.ts";
 import { registerImportSession } from "./routes/transfer/import-session.ts";
 import { registerSplitSession } from "./routes/transfer/split-session.ts";
 import { registerListUsageEvents } from "./routes/usage/list-usage-events.ts";
+import { registerAdjustUsage } from "./routes/usage/adjust-usage.ts";
 import { registerExplainUsageEvent, registerListAllUsageEvents } from "./routes/usage/usage-events.ts";
 import { registerReadUsage } from "./routes/usage/read-usage.ts";
 import { registerRecordUsage } from "./routes/usage/record-usage.ts";
@@ -130,6 +132,7 @@ export function createApp(): App {
   registerListUsageEvents(app);
   registerListAllUsageEvents(app);
   registerExplainUsageEvent(app);
+  registerAdjustUsage(app);
 
   registerListBlocks(app);
   registerGetBlock(app);
@@ -172,6 +175,7 @@ export function createApp(): App {
   registerImportPrices(app);
   registerResolvePrice(app);
   registerListUnpriced(app);
+  registerReRate(app);
   registerUsageReport(app);
   registerCostReport(app);
   registerSearchTenant(app);

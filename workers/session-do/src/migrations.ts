@@ -86,6 +86,14 @@ const RENEWALS: Migration = {
   sql: "ALTER TABLE jobs ADD COLUMN renews TEXT; ALTER TABLE jobs ADD COLUMN instructions TEXT;",
 };
 
+/** Corrections of usage events: rows of their own, found by what they correct. */
+const ADJUSTMENTS: Migration = {
+  id: "014_adjustments",
+  sql: `
+    ALTER TABLE usage_events ADD COLUMN adjusts TEXT;
+    CREATE INDEX usage_events_adjusts ON usage_events (adjusts) WHERE adjusts IS NOT NULL;`,
+};
+
 export const MIGRATIONS: readonly Migration[] = [
   TREE,
   PLANE_TABLES,
@@ -100,4 +108,5 @@ export const MIGRATIONS: readonly Migration[] = [
   CONTEXT,
   BLOCKS,
   RENEWALS,
+  ADJUSTMENTS,
 ];

@@ -21,7 +21,7 @@ import type { Input } from "./rpc/session-object.ts";
 import { describe, endSession, newRow, patchSession } from "./settings.ts";
 import { exportSession } from "./transfer/export.ts";
 import { Import } from "./transfer/import.ts";
-import { explainEvent, listUsageEvents, recordUsage } from "./usage/record.ts";
+import { adjustEvent, explainEvent, listUsageEvents, recordUsage } from "./usage/record.ts";
 import { toSessionUsage } from "./usage/ledger.ts";
 
 const ALREADY_THERE = problem("already_exists", "The session is there already.");
@@ -164,6 +164,10 @@ export class SessionDO extends JobMethods implements SessionRpc {
 
   async readUsage() {
     return this.turns.read((store) => ok({ usage: toSessionUsage(store.ledger.totals()), as_of: new Date().toISOString() }));
+  }
+
+  async adjustUsage(input: Input<"adjustUsage">) {
+    return this.turns.write((store, now) => adjustEvent(store, input, now));
   }
 
   async explainUsageEvent(id: string) {

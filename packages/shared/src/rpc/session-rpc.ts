@@ -11,7 +11,7 @@ import type { Result } from "../result.ts";
 import type { FoundInSession, SearchHit, SearchPage, SessionSearch } from "../search.ts";
 import type { PatchSession, Session, SessionSettings, SessionUsage } from "../session.ts";
 import type { TransferLine } from "../transfer.ts";
-import type { ExplainedUsage, PricedUsage, RecordedUsage, UsageEvent } from "../usage-event.ts";
+import type { ExplainedUsage, PricedUsage, RecordedUsage, UsageAdjustment, UsageEvent } from "../usage-event.ts";
 import type { CompactionRpc } from "./compaction-rpc.ts";
 import type { ContextRpc } from "./context-rpc.ts";
 
@@ -170,6 +170,17 @@ export type StoredMessage = HistoryItem & { readonly version: number };
 export type SeqPage<T> = { readonly items: readonly T[]; readonly next_seq: number | null };
 export type SeqQuery = { readonly limit: number; readonly before_seq?: number };
 
+/** `to`: what holds of the event from now on. `id`: of the correction. */
+export type AdjustUsage = {
+  readonly event_id: string;
+  readonly id: string;
+  readonly reason: string;
+  readonly to: Pick<PricedUsage, "lines" | "input_tokens" | "output_tokens" | "raw_usage">;
+  readonly idempotency: Idempotency;
+};
+/** Null: it says that already. */
+export type AdjustedUsage = { readonly changed: boolean; readonly adjustment: UsageAdjustment | null };
+
 export type UsageReading = { readonly usage: SessionUsage; readonly as_of: string };
 
 /** Lines of a session that is being made of them. `line`: where each stood, for refusals. */
@@ -250,6 +261,8 @@ export interface SessionRpc extends ContextRpc, CompactionRpc {
     idempotency?: Idempotency;
   }): Promise<Result<Written<readonly RecordedUsage[]>, Problem>>;
   readUsage(): Promise<Result<UsageReading, Problem>>;
+  /** A correction: the event itself stays as it is. */
+  adjustUsage(input: AdjustUsage): Promise<Result<Written<AdjustedUsage>, Problem>>;
   explainUsageEvent(id: string): Promise<Result<ExplainedUsage, Problem>>;
   listUsageEvents(query: SeqQuery): Promise<Result<SeqPage<UsageEvent>, Problem>>;
 

@@ -54,6 +54,11 @@ async function rowsOfModels(
   return found;
 }
 
+/** What can price a tenant's calls of one model. */
+export async function rowsFor(db: CatalogDb, tenantId: TenantId, model: ModelName): Promise<readonly PriceRow[]> {
+  return (await rowsOfModels(db, tenantId, [model])).get(keyOf(tenantId, model)) ?? [];
+}
+
 /** The event's id is the caller's or a new one; the fingerprint tells another event with the same id. */
 async function identify(event: NewUsageEvent): Promise<Identity> {
   const { id, ...rest } = event;

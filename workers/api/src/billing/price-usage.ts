@@ -65,6 +65,17 @@ function linesOf(usage: NormalisedUsage, rows: readonly PriceRow[], at: number, 
   return fits ? ok(lines) : err(OVERFLOW);
 }
 
+/** Lines that were priced once, by the prices that are known now of the same moment. Null: an amount overflows. */
+export function rerate(
+  lines: readonly UsageLine[],
+  rows: readonly PriceRow[],
+  moment: PriceMoment,
+  markupBps: number,
+): UsageLine[] | null {
+  const rated = lines.map((line) => lineOf(line.class, line.quantity, rows, moment, markupBps));
+  return rated.every((line) => line !== null) ? rated : null;
+}
+
 function occurredAt(event: NewUsageEvent, now: number): Result<number, Problem> {
   if (event.occurred_at === undefined) return ok(now);
   const at = Date.parse(event.occurred_at);
@@ -109,5 +120,6 @@ export function priceUsage(
     lines: lines.value,
     raw_usage: raw,
     normalizer_version: NORMALIZER_VERSION,
+    markup_bps: markupBps,
   });
 }

@@ -5,6 +5,7 @@
  * are erased by its id, and an audit row outlives what it speaks of. Migrations are generated from here and
  * are additive.
  */
+import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import type { NewBlock } from "@sessionplane/shared/block";
 import type { CompactionJob } from "@sessionplane/shared/compaction-job";
@@ -111,13 +112,18 @@ export const usageEvents = sqliteTable(
     recordedAt: integer("recorded_at").notNull(),
     listNano: integer("list_nano").notNull(),
     billedNano: integer("billed_nano").notNull(),
-    /** 1 when a line has no price. */
+    /** 1 when a line has no price; of a correction, by how much it changes that. */
     unpriced: integer().notNull(),
+    /** The event that this corrects; null for a call. */
+    adjusts: text(),
     event: text({ mode: "json" }).$type<PricedUsage>().notNull(),
   },
   (t) => [
     primaryKey({ columns: [t.tenantId, t.sessionId, t.eventId] }),
     index("usage_events_occurred_at").on(t.tenantId, t.occurredAt),
+    index("usage_events_adjusts")
+      .on(t.tenantId, t.sessionId, t.adjusts)
+      .where(sql`adjusts IS NOT NULL`),
   ],
 );
 

@@ -1,14 +1,15 @@
 /** The `usage_events` table: every event of every session, for lists across them. The projection alone writes it. */
-import { and, eq, sql } from "drizzle-orm";
+import { and, eq, isNull, sql } from "drizzle-orm";
 import { formatInstant } from "@sessionplane/shared/fields";
 import type { TenantId } from "@sessionplane/shared/ids";
 import type { UnpricedModel, UsageClass } from "@sessionplane/shared/price";
-import { explainUsage, toUsageEvent } from "@sessionplane/shared/priced-usage";
+import { type StoredUsage, explainUsage, toUsageEvent } from "@sessionplane/shared/priced-usage";
 import type { ExplainedUsage, UsageEvent } from "@sessionplane/shared/usage-event";
 import type { CatalogDb } from "./db.ts";
 import { type InstantList, inOrder, pastCursor, within } from "./instant-list.ts";
 import { usageEvents } from "./schema.ts";
 
+export type EventRow = typeof usageEvents.$inferSelect;
 type Scope = TenantId | "all_tenants";
 
 export type UsageFilter = Omit<InstantList, "createdAt"> & {
@@ -52,6 +53,8 @@ export async function listUsageEvents(db: CatalogDb, scope: Scope, filter: Usage
   return rows.map((row) => ({ ...toUsageEvent(row.sessionId, row.event, row.recordedAt), tenant_id: row.tenantId }));
 }
 
+const stored = ({ event, recordedAt }: Pick<EventRow, "event" | "recordedAt">): StoredUsage => ({ event, recordedAt });
+
 /** At most two: an event's id is its session's. */
 export async function explainEvents(db: CatalogDb, scope: Scope, eventId: string): Promise<ExplainedUsage[]> {
   const rows = await db
@@ -60,7 +63,55 @@ export async function explainEvents(db: CatalogDb, scope: Scope, eventId: string
     .where(and(ofScope(scope), eq(usageEvents.eventId, eventId)))
     .limit(2)
     .all();
-  return rows.map((row) => explainUsage(row.sessionId, row.event, row.recordedAt));
+  const adjustments = await adjustmentsOf(db, rows);
+  return rows.map((row) => explainUsage(row.sessionId, stored(row), (adjustments.get(placeOf(row)) ?? []).map(stored)));
+}
+
+/** An event among those of all sessions. */
+export const placeOf = ({ sessionId, eventId }: Pick<EventRow, "sessionId" | "eventId">): string =>
+  JSON.stringify([sessionId, eventId]);
+
+/** The corrections of events, oldest first, by `placeOf`. */
+export async function adjustmentsOf(
+  db: CatalogDb,
+  events: readonly Pick<EventRow, "tenantId" | "sessionId" | "eventId">[],
+): Promise<Map<string, EventRow[]>> {
+  const wanted = JSON.stringify(events.map(({ tenantId, sessionId, eventId }) => [tenantId, sessionId, eventId]));
+  const rows = await db
+    .select()
+    .from(usageEvents)
+    .where(
+      sql`(${usageEvents.tenantId}, ${usageEvents.sessionId}, ${usageEvents.adjusts}) IN
+        (SELECT value->>0, value->>1, value->>2 FROM json_each(${wanted})) AND ${usageEvents.adjusts} IS NOT NULL`,
+    )
+    .orderBy(usageEvents.seq)
+    .all();
+  return Map.groupBy(rows, (row) => placeOf({ sessionId: row.sessionId, eventId: row.adjusts ?? "" }));
+}
+
+/** Calls of a range, not their corrections, the oldest first; one more than the limit. */
+export async function callsBetween(
+  db: CatalogDb,
+  scope: Scope,
+  filter: Pick<UsageFilter, "limit" | "cursor" | "occurredAt" | "provider" | "model">,
+): Promise<EventRow[]> {
+  const { occurredAt, eventId } = usageEvents;
+  return db
+    .select()
+    .from(usageEvents)
+    .where(
+      and(
+        ofScope(scope),
+        isNull(usageEvents.adjusts),
+        equals(usageEvents.provider, filter.provider),
+        equals(usageEvents.model, filter.model),
+        within(occurredAt, filter.occurredAt),
+        pastCursor(occurredAt, eventId, { order: "asc", cursor: filter.cursor }),
+      ),
+    )
+    .orderBy(...inOrder(occurredAt, eventId, "asc"))
+    .limit(filter.limit + 1)
+    .all();
 }
 
 type UnpricedRow = {
@@ -80,7 +131,8 @@ export async function unpricedModels(db: CatalogDb, scope: Scope, limit: number)
 SELECT u.provider AS provider, u.model AS model, line.value->>'$.class' AS class, count(*) AS events,
   sum(line.value->>'$.quantity') AS quantity, min(u.occurred_at) AS first_at, max(u.occurred_at) AS last_at
 FROM usage_events AS u, json_each(u.event, '$.lines') AS line
-WHERE ${tenant} AND u.unpriced = 1 AND (line.value->>'$.list_nano') IS NULL
+WHERE ${tenant} AND u.unpriced = 1 AND NOT EXISTS (SELECT 1 FROM usage_events AS a WHERE a.tenant_id = u.tenant_id
+    AND a.session_id = u.session_id AND a.adjusts = u.event_id AND a.unpriced = -1) AND (line.value->>'$.list_nano') IS NULL
 GROUP BY 1, 2, 3 ORDER BY events DESC, provider, model, class LIMIT ${limit}`);
   return rows.map(({ first_at: first, last_at: last, ...row }) => ({
     ...row,

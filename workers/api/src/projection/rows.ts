@@ -1,11 +1,10 @@
 /** Facts as the rows that the projection's statements read: each event, session and job once. Pure. */
+import { isUnpriced, sumOf } from "@sessionplane/shared/priced-usage";
 import type { FactBatch, JobFact, SessionFact, UsageFact } from "@sessionplane/shared/queue/fact";
 
 const ROLLUP_MS = 15 * 60 * 1000;
 
 type Owner = { readonly tenant: string; readonly session: string };
-
-const sumOf = (amounts: readonly (number | null)[]): number => amounts.reduce<number>((sum, amount) => sum + (amount ?? 0), 0);
 
 const usageRow = (owner: Owner, { seq, recorded_at: recorded, event }: UsageFact) => ({
   ...owner,
@@ -14,7 +13,7 @@ const usageRow = (owner: Owner, { seq, recorded_at: recorded, event }: UsageFact
   bucket: Math.floor(event.occurred_at / ROLLUP_MS) * ROLLUP_MS,
   list: sumOf(event.lines.map((line) => line.list_nano)),
   billed: sumOf(event.lines.map((line) => line.billed_nano)),
-  unpriced: event.lines.some((line) => line.list_nano === null) ? 1 : 0,
+  unpriced: event.adjustment?.unpriced_change ?? Number(isUnpriced(event)),
   event,
 });
 

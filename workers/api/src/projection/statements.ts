@@ -10,7 +10,7 @@ INSERT INTO usage_rollups (tenant_id, bucket, session_id, user_id, provider, mod
   events, quantity, list_nano, billed_nano, unpriced_events)
 SELECT e.value->>'$.tenant', e.value->>'$.bucket', e.value->>'$.session', coalesce(e.value->>'$.event.user_id', ''),
   e.value->>'$.event.provider', e.value->>'$.event.model', e.value->>'$.event.purpose', l.value->>'$.class',
-  sum(l.key = 0), sum(l.value->>'$.quantity'), sum(coalesce(l.value->>'$.list_nano', 0)),
+  sum((l.key = 0) * ((e.value->>'$.event.adjustment.of') IS NULL)), sum(l.value->>'$.quantity'), sum(coalesce(l.value->>'$.list_nano', 0)),
   sum(coalesce(l.value->>'$.billed_nano', 0)), sum((l.key = 0) * (e.value->>'$.unpriced'))
 FROM json_each(?1) AS e, json_each(e.value, '$.event.lines') AS l
 WHERE NOT EXISTS (
@@ -24,10 +24,10 @@ ON CONFLICT (tenant_id, bucket, session_id, user_id, provider, model, purpose, c
 /** ?1 as above. */
 export const ADD_EVENTS = `
 INSERT INTO usage_events (tenant_id, session_id, event_id, seq, user_id, provider, model, purpose, status,
-  occurred_at, recorded_at, list_nano, billed_nano, unpriced, event)
+  occurred_at, recorded_at, list_nano, billed_nano, unpriced, adjusts, event)
 SELECT value->>'$.tenant', value->>'$.session', value->>'$.event.id', value->>'$.seq', value->>'$.event.user_id',
   value->>'$.event.provider', value->>'$.event.model', value->>'$.event.purpose', value->>'$.event.status',
-  value->>'$.event.occurred_at', value->>'$.recorded', value->>'$.list', value->>'$.billed', value->>'$.unpriced', value->'$.event'
+  value->>'$.event.occurred_at', value->>'$.recorded', value->>'$.list', value->>'$.billed', value->>'$.unpriced', value->>'$.event.adjustment.of', value->'$.event'
 FROM json_each(?1) WHERE true
 ON CONFLICT DO NOTHING`;
 

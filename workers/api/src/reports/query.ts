@@ -101,7 +101,7 @@ WITH used AS (
     AND r.bucket >= (b.value->>'$.start') AND r.bucket < (b.value->>'$.end')
   UNION ALL
   SELECT b.value->>'$.bucket', e.tenant_id, coalesce(e.user_id, ''), e.session_id, e.model, e.provider, e.purpose, l.value->>'$.class',
-    l.key = 0, l.value->>'$.quantity', coalesce(l.value->>'$.list_nano', 0), coalesce(l.value->>'$.billed_nano', 0), (l.key = 0) * e.unpriced
+    (l.key = 0) * (e.adjusts IS NULL), l.value->>'$.quantity', coalesce(l.value->>'$.list_nano', 0), coalesce(l.value->>'$.billed_nano', 0), (l.key = 0) * e.unpriced
   FROM json_each(?2) AS b CROSS JOIN ${EVENTS_OF[scope]}
     AND e.occurred_at >= (b.value->>'$.start') AND e.occurred_at < (b.value->>'$.end')
     CROSS JOIN json_each(e.event, '$.lines') AS l)

@@ -1,6 +1,6 @@
 /** Usage events of the session, each once, with running totals: the newest row is the session's total. */
 import { formatMoney } from "@sessionplane/shared/money";
-import { isUnpriced, recorded, sumOf } from "@sessionplane/shared/priced-usage";
+import { type StoredUsage, isUnpriced, linesNow, recorded, sumOf } from "@sessionplane/shared/priced-usage";
 import type { SessionUsage } from "@sessionplane/shared/session";
 import { type PricedUsage, type RecordedUsage, pricedUsageSchema } from "@sessionplane/shared/usage-event";
 import type { Sequence } from "@sessionplane/engine/storage/sqlite/sequence";
@@ -27,6 +27,11 @@ const COLUMNS =
   "seq, id, fingerprint, event, total_events, total_input, total_output, total_list, total_billed, total_unpriced, recorded_at";
 
 const parse = (row: Pick<UsageRow, "event">): PricedUsage => pricedUsageSchema.parse(JSON.parse(row.event));
+
+export const toStored = (row: Pick<UsageRow, "event" | "recorded_at">): StoredUsage => ({
+  event: parse(row),
+  recordedAt: row.recorded_at,
+});
 
 export class Ledger {
   readonly #sql: SqlStorage;
@@ -72,16 +77,16 @@ export class Ledger {
       return recorded(parse(present), present.fingerprint === event.fingerprint ? "duplicate" : "conflict");
     const before = this.totals();
     const totals: UsageTotals = {
-      total_events: before.total_events + 1,
+      total_events: before.total_events + (event.adjustment === undefined ? 1 : 0),
       total_input: before.total_input + event.input_tokens,
       total_output: before.total_output + event.output_tokens,
       total_list: before.total_list + sumOf(event.lines.map((line) => line.list_nano)),
       total_billed: before.total_billed + sumOf(event.lines.map((line) => line.billed_nano)),
-      total_unpriced: before.total_unpriced + (isUnpriced(event) ? 1 : 0),
+      total_unpriced: before.total_unpriced + (event.adjustment?.unpriced_change ?? Number(isUnpriced(event))),
     };
     this.#sql.exec(
-      `INSERT INTO usage_events (job_id, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      ...[jobId, this.#sequence.next(), event.id, event.fingerprint, JSON.stringify(event)],
+      `INSERT INTO usage_events (job_id, adjusts, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      ...[jobId, event.adjustment?.of ?? null, this.#sequence.next(), event.id, event.fingerprint, JSON.stringify(event)],
       ...[
         totals.total_events,
         totals.total_input,
@@ -107,6 +112,14 @@ export class Ledger {
       .toArray();
   }
 
+  /** Of one event, oldest first. */
+  adjustmentsOf(id: string): StoredUsage[] {
+    return this.#sql
+      .exec<UsageRow>(`SELECT ${COLUMNS} FROM usage_events WHERE adjusts = ? ORDER BY seq`, id)
+      .toArray()
+      .map(toStored);
+  }
+
   row(id: string): UsageRow | null {
     return this.#sql.exec<UsageRow>(`SELECT ${COLUMNS} FROM usage_events WHERE id = ?`, id).toArray()[0] ?? null;
   }
@@ -123,13 +136,19 @@ export class Ledger {
       .toArray();
   }
 
-  /** What a job's model calls cost; null while one of them is unpriced. */
+  /** What a job's model calls cost, corrections in it; null while one of them is unpriced. */
   billedForJob(jobId: string): number | null {
     const events = this.#sql
       .exec<{ event: string }>("SELECT event FROM usage_events WHERE job_id = ?", jobId)
       .toArray()
       .map(parse);
-    return events.some(isUnpriced) ? null : sumOf(events.flatMap((event) => event.lines.map((line) => line.billed_nano)));
+    const lines = events.flatMap((event) =>
+      linesNow(
+        event,
+        this.adjustmentsOf(event.id).map((one) => one.event),
+      ),
+    );
+    return isUnpriced({ lines: [...lines] }) ? null : sumOf(lines.map((line) => line.billed_nano));
   }
 }
 

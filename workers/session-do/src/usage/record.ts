@@ -1,7 +1,7 @@
 /** `recordUsage`: every event in one transaction, each answered for. An ended session still takes usage. */
 import { NOT_FOUND, type Problem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
-import type { Idempotency, SeqPage, SeqQuery, Written } from "@sessionplane/shared/rpc/session-rpc";
+import type { AdjustUsage, AdjustedUsage, Idempotency, SeqPage, SeqQuery, Written } from "@sessionplane/shared/rpc/session-rpc";
 import {
   type ExplainedUsage,
   type PricedUsage,
@@ -10,9 +10,10 @@ import {
   pricedUsageSchema,
 } from "@sessionplane/shared/usage-event";
 import { calibrationFactor } from "@sessionplane/engine/tokens/calibrate";
+import { adjust, explainUsage, recorded, toAdjustment, toUsageEvent } from "@sessionplane/shared/priced-usage";
 import { seqPage } from "../seq-page.ts";
 import type { SessionStore } from "../session-store.ts";
-import { explainUsage, recorded, toUsageEvent } from "@sessionplane/shared/priced-usage";
+import { toStored } from "./ledger.ts";
 
 const OVERFLOW = problem("amount_overflow", "With these events a total of the session would be too large to be exact.");
 
@@ -66,5 +67,27 @@ export const listUsageEvents = (store: SessionStore, { limit, before_seq: before
 export function explainEvent(store: SessionStore, id: string): Result<ExplainedUsage, Problem> {
   const row = store.ledger.row(id);
   if (row === null) return err(NOT_FOUND);
-  return ok(explainUsage(store.row.session_id, pricedUsageSchema.parse(JSON.parse(row.event)), row.recorded_at));
+  return ok(explainUsage(store.row.session_id, toStored(row), store.ledger.adjustmentsOf(id)));
+}
+
+/** Takes back what holds of an event and posts what holds now. Unchanged: what it says already. */
+export function adjustEvent(store: SessionStore, input: AdjustUsage, now: number): Result<Written<AdjustedUsage>, Problem> {
+  const show = (id: string | null): AdjustedUsage => {
+    const row = id === null ? null : store.ledger.row(id);
+    return { changed: row !== null, adjustment: row === null ? null : toAdjustment(toStored(row)) };
+  };
+  const effect = () => {
+    const row = store.ledger.row(input.event_id);
+    const event = row === null ? null : toStored(row).event;
+    if (event === null || event.adjustment !== undefined) return err(NOT_FOUND);
+    const before = store.ledger.adjustmentsOf(event.id).map((one) => one.event);
+    const adjustment = adjust(event, before, input.to, { id: input.id, reason: input.reason });
+    if (adjustment === null) return ok({ reply: show(null), receipt: "" });
+    if (!store.ledger.holds([adjustment])) return err(OVERFLOW);
+    store.ledger.record(adjustment, null, now);
+    return ok({ reply: show(input.id), receipt: input.id });
+  };
+  return store.atomically(() =>
+    store.keys.once(input.idempotency, now, effect, (receipt) => show(receipt === "" ? null : receipt)),
+  );
 }
