@@ -3,6 +3,7 @@
  * what a model sent: an unanswered call would break the conversation. Knows no storage.
  */
 import type * as z from "zod";
+import { findJsonFault } from "@sessionplane/shared/json";
 import { type ContextBlock, isKeyed, percentUsed } from "./context-block.ts";
 import { entryKey } from "./entry-key.ts";
 import { type ToolName, keyArguments, queryArguments, recallArguments, searchArguments, setContextArguments } from "./tools.ts";
@@ -108,15 +109,18 @@ async function recall(target: ToolTarget, args: z.infer<typeof recallArguments>)
   return found.ok ? said(found.value ?? NOTHING_FOUND) : refused(found.because);
 }
 
-/** Some models send the arguments as JSON in a string, and null for what they leave out. */
-function unwrapped(sent: unknown): unknown {
-  if (typeof sent !== "string") return withoutNulls(sent);
+/** JSON in a string has not passed what a request's body has: what storage would change is no argument. */
+function parsed(text: string): unknown {
   try {
-    return withoutNulls(JSON.parse(sent));
+    const value: unknown = JSON.parse(text);
+    return findJsonFault(value) === null ? value : text;
   } catch {
-    return sent;
+    return text;
   }
 }
+
+/** Some models send the arguments as JSON in a string, and null for what they leave out. */
+const unwrapped = (sent: unknown): unknown => withoutNulls(typeof sent === "string" ? parsed(sent) : sent);
 
 const withoutNulls = (value: unknown): unknown =>
   typeof value !== "object" || value === null || Array.isArray(value)
