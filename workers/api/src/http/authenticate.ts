@@ -57,7 +57,7 @@ async function identify(c: Context<AppEnv>): Promise<Principal | null> {
 
 const UNAUTHENTICATED = problem("unauthenticated", "Send a valid key as `Authorization: Bearer <key>`.");
 
-const missingScope = (scope: Scope): Problem =>
+export const missingScope = (scope: Scope): Problem =>
   problem("insufficient_scope", `The key needs the scope ${scope}.`, { fields: { required_scope: scope } });
 
 const refuse = (refusal: Problem) => err(refusal);
