@@ -134,6 +134,19 @@ describe("a loaded skill", () => {
   });
 });
 
+test("a read with attachments in place does not weigh those of a document that was unloaded", async () => {
+  const path = await sessionWithGuide();
+  await run(path, "load_context", GUIDE);
+  const url = `data:image/png;base64,${Buffer.alloc(30_000, 7).toString("base64")}`;
+  await append(path, "a1", call("c1", "load_context", GUIDE, { output: DOCUMENT, picture: { url } }));
+  const bytes = async (query: string) =>
+    (await tenant.call<{ meta: { bytes: number }[] }>("GET", `${path}/messages?attachments=inline${query}`)).body.meta[0]?.bytes;
+  expect(await bytes("")).toBeGreaterThan(40_000);
+  await run(path, "unload_context", GUIDE);
+  expect(await bytes("")).toBeLessThan(1_000);
+  expect(await bytes("&view=raw")).toBeGreaterThan(40_000);
+});
+
 describe("an import", () => {
   const line = (value: object): string => `${JSON.stringify(value)}\n`;
   const refusal = async (lines: string) => {
