@@ -107,7 +107,9 @@ describe("a loaded skill", () => {
     const unload = call("call-a2", "unload_context", GUIDE, (await run(path, "unload_context", GUIDE)).output);
     await append(path, "a2", unload);
     await load("a3");
-    await tenant.call("PUT", `${path}/messages/a2`, { message: { id: "a2", role: "assistant", parts: [unload, { type: "text", text: "ok" }] } });
+    await tenant.call("PUT", `${path}/messages/a2`, {
+      message: { id: "a2", role: "assistant", parts: [unload, { type: "text", text: "ok" }] },
+    });
     expect((await outputs(path)).at(-1)).toBe(DOCUMENT);
     await tenant.call("PUT", `${path}/messages/a1`, {
       message: { id: "a1", role: "assistant", parts: [call("another", "load_context", GUIDE, DOCUMENT)] },

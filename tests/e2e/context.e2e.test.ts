@@ -80,7 +80,7 @@ describe("blocks", () => {
     expect(refusal(over)).toEqual([422, "block_over_limit", "/content"]);
     expect((over.body as unknown as Problem).detail).toContain("5 > 4");
     const lowered = await tenant.call("PATCH", `${path}/blocks/memory`, { max_tokens: 3 });
-    expect(refusal(lowered)).toEqual([422, "block_over_limit", "/content"]);
+    expect(refusal(lowered)).toEqual([422, "block_over_limit", "/max_tokens"]);
   });
 
   test("a session is made with its blocks", async () => {

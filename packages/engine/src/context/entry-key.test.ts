@@ -17,7 +17,11 @@ test("a title of other letters has a key of its own", () => {
 
 test("titles that differ in what a key can't hold have keys of their own", () => {
   const long = "the same beginning of a title that goes on for more than sixty characters ";
-  for (const [one, other] of [["日本 1", "中国 1"], ["Счёт 1", "Договор 1"], [`${long}one`, `${long}two`]] as const)
+  for (const [one, other] of [
+    ["日本 1", "中国 1"],
+    ["Счёт 1", "Договор 1"],
+    [`${long}one`, `${long}two`],
+  ] as const)
     expect(entryKey(one, "a")).not.toBe(entryKey(other, "a"));
   expect(entryKey("Café", "a")).toMatch(/^caf-[a-z0-9]+$/);
 });

@@ -84,10 +84,7 @@ describe("the prompt", () => {
 
   test("has the skills of a block that is made while it is rendered for the first time", async () => {
     const session = await withSkills();
-    const [{ prompt }] = await Promise.all([
-      session.rpc().readPrompt().then(valueOf),
-      put(session, "more", { kind: "skills" }),
-    ]);
+    const [{ prompt }] = await Promise.all([session.rpc().readPrompt().then(valueOf), put(session, "more", { kind: "skills" })]);
     expect(prompt.match(/^- b$/gm)).toHaveLength(prompt.includes("MORE [") ? 2 : 1);
   });
 
@@ -119,7 +116,9 @@ describe("an unloaded skill", () => {
     };
     await run(session, "load_context", { label: "skills", key: "a" });
     await append(session, [message("first"), loading("early", "a", document("a"))]);
-    const { compaction_job_id: id } = await append(session, [...conversation(20, 20), loading("late", "a", document("a"))], { rules });
+    const { compaction_job_id: id } = await append(session, [...conversation(20, 20), loading("late", "a", document("a"))], {
+      rules,
+    });
     const { fence } = valueOf(await session.rpc().claimJob(id as JobId));
     await run(session, "unload_context", { label: "skills", key: "a" });
     valueOf(await session.rpc().commitJob(id as JobId, fence, { summary: "s", model: "m", retention: null, usage: [] }));

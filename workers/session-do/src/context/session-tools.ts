@@ -7,8 +7,8 @@ import { MAX_BLOCK_DESCRIPTION_LENGTH, putEntrySchema } from "@sessionplane/shar
 import { NOT_FOUND, type Problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { Idempotency, Written } from "@sessionplane/shared/rpc/session-rpc";
-import type { ContextBlock } from "@sessionplane/engine/context/context-block";
 import type { Outcome, Recall, ToolTarget, Usage } from "@sessionplane/engine/context/run-tool";
+import type { ToolBlock } from "@sessionplane/engine/context/tools";
 import { estimateText } from "@sessionplane/engine/tokens/estimate";
 import { checkOpen } from "../messages/write-checks.ts";
 import { buildIndex, searchMessages } from "../messages/search.ts";
@@ -17,12 +17,11 @@ import type { Turns } from "../turns.ts";
 import type { BlockRow } from "./block-store.ts";
 import { recall } from "./recall.ts";
 import type { SkillShelf } from "./skill-shelf.ts";
-import { type Listings, toContextBlock } from "./show-block.ts";
+import { toToolBlock } from "./show-block.ts";
 import { writeText } from "./write-block.ts";
 import { putEntry } from "./write-entry.ts";
 
 const MAX_RESULTS = 10;
-const NO_LISTINGS: Listings = new Map();
 const ANY_TIME = { from: 0, before: Number.MAX_SAFE_INTEGER };
 
 /** What a model says of an entry, as a line: it may have written several, or an essay. */
@@ -88,8 +87,8 @@ export class SessionTools implements ToolTarget {
       );
   }
 
-  blocks(): readonly ContextBlock[] {
-    return this.#store.blocks.all().map((row) => toContextBlock(row, this.#store.entries, NO_LISTINGS));
+  blocks(): readonly ToolBlock[] {
+    return this.#store.blocks.all().map(toToolBlock);
   }
 
   write(label: string, content: string, action: "replace" | "append"): Outcome<Usage> {

@@ -50,8 +50,7 @@ export function putEntry(
   const found = expected(store.entries.find(label, key), ifMatch);
   if (!found.ok) return found;
   const made = found.value === null;
-  if (made && store.entries.count(label) >= MAX_ENTRIES_PER_BLOCK)
-    return err(tooManyEntries(label));
+  if (made && store.entries.count(label) >= MAX_ENTRIES_PER_BLOCK) return err(tooManyEntries(label));
   return ok({ entry: store.entries.put(label, key, entry, now), made });
 }
 
