@@ -71,7 +71,7 @@ describe("a block of skills", () => {
     expect(await run(path, "load_context", { label: "support", key: "tone" })).toEqual({ output: "Be kind.", is_error: false });
     for (const key of ["hours", "refunds", "../refunds", "a/b", "\u0000", "x".repeat(500), ""]) {
       const { is_error: isError } = await run(path, "load_context", { label: "support", key });
-      expect(isError, key).toBe(true);
+      expect([key, isError]).toEqual([key, true]);
     }
   });
 

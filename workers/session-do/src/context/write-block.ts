@@ -66,7 +66,14 @@ function write(store: SessionStore, draft: BlockDraft, before: BlockRow | null, 
 }
 
 const definitionOf = ({ label, kind, description, content, max_tokens, settings }: BlockDraft): string =>
-  JSON.stringify([label, kind, description, content, max_tokens, Object.entries(settings).toSorted()]);
+  JSON.stringify([
+    label,
+    kind,
+    description,
+    content,
+    max_tokens,
+    Object.entries(settings).toSorted(([a], [b]) => (a < b ? -1 : 1)),
+  ]);
 const isSame = (before: BlockRow, draft: BlockDraft): boolean => definitionOf(before) === definitionOf(draft);
 
 /** A block as it will be stored. What is not said of it stays as it is, or is nothing. */
