@@ -132,6 +132,8 @@ const CASES: readonly Case[] = [
   ["an unknown field", "POST", "/messages", { message, colour: "red" }, 422, "invalid", "/colour"],
   ["neither message nor messages", "POST", "/messages", {}, 422, "invalid", ""],
   ["an unknown parameter", "GET", "/messages?colour=red", undefined, 400, "unknown_parameter", "?colour"],
+  ["a parameter of a route that has none", "GET", "/blocks?colour=red", undefined, 400, "unknown_parameter", "?colour"],
+  ["one beside a body", "POST", "/prompt/refresh?colour=red", undefined, 400, "unknown_parameter", "?colour"],
   ["a limit of zero", "GET", "/messages?limit=0", undefined, 422, "invalid", "?limit"],
   ["a cursor of one's own", "GET", "/messages?cursor=abc", undefined, 422, "invalid", "?cursor"],
   ["9 MiB", "POST", "/messages", { message: text("x", "user", "x".repeat(9 * 1024 * 1024)) }, 413, "body_too_large"],

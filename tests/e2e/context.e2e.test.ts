@@ -80,7 +80,7 @@ describe("blocks", () => {
     expect(refusal(over)).toEqual([422, "block_over_limit", "/content"]);
     expect((over.body as unknown as Problem).detail).toContain("5 > 4");
     const lowered = await tenant.call("PATCH", `${path}/blocks/memory`, { max_tokens: 3 });
-    expect(refusal(lowered)).toEqual([422, "block_over_limit", "/content"]);
+    expect(refusal(lowered)).toEqual([422, "block_over_limit", "/max_tokens"]);
   });
 
   test("a session is made with its blocks", async () => {
@@ -128,6 +128,9 @@ describe("blocks", () => {
     const { body } = await plane.operator<{ key: string }>("POST", `/v1/tenants/${tenant.id}/keys`, { name: "client", scopes });
     const client = plane.caller(body.key);
     expect(refusal(await client("PUT", `${path}/blocks/memory`, MEMORY))).toEqual([403, "insufficient_scope", undefined]);
+    const begun = { blocks: [{ label: "memory", ...MEMORY }] };
+    for (const made of [client("POST", "/v1/sessions", begun), client("PUT", "/v1/sessions/by-external-id/client", begun)])
+      expect(refusal(await made)).toEqual([403, "insufficient_scope", undefined]);
     const args = { arguments: { label: "memory", content: "x" } };
     expect(refusal(await client("POST", `${path}/tools/set_context`, args))).toEqual([403, "insufficient_scope", undefined]);
   });

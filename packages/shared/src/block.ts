@@ -22,10 +22,12 @@ export const blockLabelSchema = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "1 to 64 letters, digits, dots, dashes and underscores");
 
+export const MAX_BLOCK_DESCRIPTION_LENGTH = 1_000;
+
 /** One line: it stands in the header of the block's section. */
 const descriptionSchema = z
   .string()
-  .max(1_000)
+  .max(MAX_BLOCK_DESCRIPTION_LENGTH)
   .regex(/^[^\p{Cc}\u2028\u2029]*$/u, "one line, without control characters");
 
 export const blockKindSchema = z.enum(["readonly", "writable", "skills", "search"]).meta({

@@ -50,7 +50,7 @@ export const createSessionSchema = z
     tags: tagsSchema.optional(),
     parent_session_id: sessionIdSchema.optional(),
     compaction: compactionPolicyPatchSchema.optional(),
-    blocks: newBlocksSchema.optional(),
+    blocks: newBlocksSchema.optional().meta({ description: "For a key with the scope sessions:write-as-server" }),
   })
   .meta({ id: "CreateSession" });
 export type CreateSession = z.infer<typeof createSessionSchema>;

@@ -68,10 +68,13 @@ export const entryLineSchema = z.strictObject({
 
 export const promptLineSchema = z.strictObject({ kind: z.literal("prompt"), prompt: z.string(), frozen_at: instantSchema });
 
+/** As a message's call names them: it may have been made where labels and keys are others than here. */
+const loadedNameSchema = z.string().max(1_024);
+
 export const skillLineSchema = z.strictObject({
   kind: z.literal("skill"),
-  label: blockLabelSchema,
-  key: z.string().min(1).max(256),
+  label: loadedNameSchema,
+  key: loadedNameSchema,
   version: z.int().min(1).nullable(),
   sha256: z.string().max(64).nullable(),
   tokens: z.int().min(0),

@@ -15,6 +15,17 @@ test("a title of other letters has a key of its own", () => {
   expect(entryKey("咖啡", "b")).toBe(first);
 });
 
+test("titles that differ in what a key can't hold have keys of their own", () => {
+  const long = "the same beginning of a title that goes on for more than sixty characters ";
+  for (const [one, other] of [
+    ["日本 1", "中国 1"],
+    ["Счёт 1", "Договор 1"],
+    [`${long}one`, `${long}two`],
+  ] as const)
+    expect(entryKey(one, "a")).not.toBe(entryKey(other, "a"));
+  expect(entryKey("Café", "a")).toMatch(/^caf-[a-z0-9]+$/);
+});
+
 test("without a title the content is the key; contents that begin alike do not collide", () => {
   const beginning = "the same beginning of a text that goes on for more than sixty characters ";
   expect(entryKey(undefined, `${beginning}one`)).not.toBe(entryKey(undefined, `${beginning}two`));

@@ -5,6 +5,7 @@
 const MAX_SLUG_UNITS = 60;
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
+const OTHER_LETTER = /(?![a-zA-Z0-9])[\p{L}\p{M}\p{N}]/u;
 
 /** FNV-1a over UTF-8, 32 bits, in base 36. Not for secrets: it keeps keys apart that read alike. */
 function fingerprint(text: string): string {
@@ -21,12 +22,14 @@ const slugOf = (text: string): string =>
     .replaceAll(/[^a-z0-9]+/g, "-")
     .replaceAll(/^-|-$/g, "");
 
+/** Whether a slug leaves out letters or digits of its text: another text may have the same one. */
+const isLossy = (text: string): boolean => text.length > MAX_SLUG_UNITS || OTHER_LETTER.test(text);
+
+const withFingerprint = (text: string): string => `${slugOf(text) || "entry"}-${fingerprint(text)}`;
+
 /** Letters, digits and dashes, begins with none of these dashes, at most 70 characters. */
 export function entryKey(title: string | undefined, content: string): string {
-  if (title !== undefined && title.trim() !== "") {
-    const slug = slugOf(title);
-    return slug === "" ? `entry-${fingerprint(title)}` : slug;
-  }
-  const slug = slugOf(content);
-  return `${slug === "" ? "entry" : slug}-${fingerprint(content)}`;
+  if (title === undefined || title.trim() === "") return withFingerprint(content);
+  const slug = slugOf(title);
+  return slug === "" || isLossy(title) ? withFingerprint(title) : slug;
 }

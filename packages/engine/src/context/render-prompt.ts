@@ -6,8 +6,11 @@ import { type ContextBlock, percentUsed } from "./context-block.ts";
 
 const RULE_LENGTH = 46;
 const RULE = "═".repeat(RULE_LENGTH);
-const FAINT_RULE = "─".repeat(RULE_LENGTH);
-const IS_RULE = /^═{46,}$/gm;
+/** Between two sections. */
+const BETWEEN = "\n\n";
+const FAINT = "─";
+/** As long as this a reader takes it for a rule, whatever stands around it on its line. */
+const LIKE_A_RULE = /═{10,}/g;
 
 function tagOf({ isSearchable, isSkill, writable }: ContextBlock): string {
   if (isSearchable) return "[searchable]";
@@ -17,10 +20,12 @@ function tagOf({ isSearchable, isSkill, writable }: ContextBlock): string {
 
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, " ").trim();
 
+const titleOf = ({ label }: ContextBlock): string => oneLine(label).toUpperCase();
+
 function headerOf(block: ContextBlock): string {
   const description = block.description === undefined ? "" : oneLine(block.description);
   return [
-    oneLine(block.label).toUpperCase(),
+    titleOf(block),
     ...(description === "" ? [] : [`(${description})`]),
     ...(block.maxTokens === undefined
       ? []
@@ -30,7 +35,8 @@ function headerOf(block: ContextBlock): string {
 }
 
 /** What a model wrote can't begin a section of its own: a rule in it is drawn with another character. */
-const textOf = ({ content, writable }: ContextBlock): string => (writable ? content.replaceAll(IS_RULE, FAINT_RULE) : content);
+const textOf = ({ content, writable }: ContextBlock): string =>
+  writable ? content.replaceAll(LIKE_A_RULE, ({ length }) => FAINT.repeat(length)) : content;
 
 export const renderSection = (block: ContextBlock): string => [RULE, headerOf(block), RULE, textOf(block)].join("\n");
 
@@ -39,18 +45,19 @@ const isShown = ({ content, writable, isSkill, isSearchable }: ContextBlock): bo
   content !== "" || writable || isSkill || isSearchable;
 
 /** In the order in which the blocks were declared. Empty when there is nothing to show. */
-export const renderPrompt = (blocks: readonly ContextBlock[]): string => blocks.filter(isShown).map(renderSection).join("\n\n");
+export const renderPrompt = (blocks: readonly ContextBlock[]): string => blocks.filter(isShown).map(renderSection).join(BETWEEN);
 
 const REMINDER = "These sections of your context have changed since the system prompt was written. They hold now:";
 
 /**
- * What has to be told to a model beside a frozen prompt: the sections that are not in it as they are now. Goes
- * to the newest message of a call, never into the prompt, whose prefix is cached. Null: nothing changed.
+ * What has to be told to a model beside a frozen prompt: the sections that are not in it as they are now, and
+ * those of it that are empty now. Goes to the newest message of a call, never into the prompt, whose prefix is cached. Null: nothing changed.
  */
 export function renderReminder(frozen: string, blocks: readonly ContextBlock[]): string | null {
   const changed = blocks
-    .filter(isShown)
+    .filter((block) => isShown(block) || `${BETWEEN}${frozen}`.includes(`${BETWEEN}${RULE}\n${titleOf(block)} `))
     .map(renderSection)
-    .filter((section) => !frozen.includes(section));
-  return changed.length === 0 ? null : [REMINDER, ...changed].join("\n\n");
+    // The whole section: a text that was shortened begins as the old one did.
+    .filter((section) => !`${BETWEEN}${frozen}${BETWEEN}${RULE}`.includes(`${BETWEEN}${section}${BETWEEN}${RULE}`));
+  return changed.length === 0 ? null : [REMINDER, ...changed].join(BETWEEN);
 }

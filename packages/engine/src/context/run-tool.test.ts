@@ -43,6 +43,16 @@ function fakeTarget() {
 
 const answer = async (name: (typeof TOOL_NAMES)[number], args: unknown) => runTool(fakeTarget().target, name, args);
 
+test.each([
+  ["half of a surrogate pair", '{"label":"free","content":"\\ud800"}'],
+  ["a key that would be lost", '{"label":"free","content":"x","metadata":{"__proto__":{}}}'],
+  ["nesting that no stack holds", `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`],
+])("arguments as JSON in a string are refused with %s, as a body is", async (_, sent) => {
+  const { target, log } = fakeTarget();
+  expect((await runTool(target, "set_context", sent)).isError).toBe(true);
+  expect(log).toEqual([]);
+});
+
 describe("a call", () => {
   test.each([
     ["set_context", { label: "memory", content: "x" }, "Written to memory. Usage: 45% (45/100 tokens)"],

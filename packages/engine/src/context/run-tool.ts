@@ -3,9 +3,18 @@
  * what a model sent: an unanswered call would break the conversation. Knows no storage.
  */
 import type * as z from "zod";
+import { findJsonFault } from "@sessionplane/shared/json";
 import { type ContextBlock, isKeyed, percentUsed } from "./context-block.ts";
 import { entryKey } from "./entry-key.ts";
-import { type ToolName, keyArguments, queryArguments, recallArguments, searchArguments, setContextArguments } from "./tools.ts";
+import {
+  type ToolBlock,
+  type ToolName,
+  keyArguments,
+  queryArguments,
+  recallArguments,
+  searchArguments,
+  setContextArguments,
+} from "./tools.ts";
 
 type Awaitable<T> = T | Promise<T>;
 
@@ -23,7 +32,7 @@ export type Usage = Pick<ContextBlock, "tokens" | "maxTokens">;
 
 /** What tools do, done by whoever keeps the session's context. */
 export interface ToolTarget {
-  blocks(): Awaitable<readonly ContextBlock[]>;
+  blocks(): Awaitable<readonly ToolBlock[]>;
   /** Writes a block without keys; what it holds then. */
   write(label: string, content: string, action: "replace" | "append"): Awaitable<Outcome<Usage>>;
   writeEntry(label: string, key: string, content: string, description: string | undefined): Awaitable<Outcome<null>>;
@@ -54,7 +63,7 @@ type Kind = "writable" | "isSkill" | "isSearchable";
 const WORDS = { writable: "writable", isSkill: "loadable", isSearchable: "searchable" } as const satisfies Record<Kind, string>;
 
 /** The block that a call names, when it is of the kind that the tool works on. */
-async function find(target: ToolTarget, label: string, kind: Kind): Promise<Outcome<ContextBlock>> {
+async function find(target: ToolTarget, label: string, kind: Kind): Promise<Outcome<ToolBlock>> {
   const blocks = await target.blocks();
   const block = blocks.find((one) => one.label === label);
   if (block === undefined && kind === "writable") return { ok: false, because: `block "${label}" not found` };
@@ -108,15 +117,18 @@ async function recall(target: ToolTarget, args: z.infer<typeof recallArguments>)
   return found.ok ? said(found.value ?? NOTHING_FOUND) : refused(found.because);
 }
 
-/** Some models send the arguments as JSON in a string, and null for what they leave out. */
-function unwrapped(sent: unknown): unknown {
-  if (typeof sent !== "string") return withoutNulls(sent);
+/** JSON in a string has not passed what a request's body has: what storage would change is no argument. */
+function parsed(text: string): unknown {
   try {
-    return withoutNulls(JSON.parse(sent));
+    const value: unknown = JSON.parse(text);
+    return findJsonFault(value) === null ? value : text;
   } catch {
-    return sent;
+    return text;
   }
 }
+
+/** Some models send the arguments as JSON in a string, and null for what they leave out. */
+const unwrapped = (sent: unknown): unknown => withoutNulls(typeof sent === "string" ? parsed(sent) : sent);
 
 const withoutNulls = (value: unknown): unknown =>
   typeof value !== "object" || value === null || Array.isArray(value)

@@ -31,6 +31,7 @@ test.each([
   ["a call that was refused", part("1", { ...statically, output: 'Error: "x" is not a loadable block' })],
   ["what was unloaded already", part("1", { ...statically, output: "[skill unloaded: refunds]" })],
   ["arguments of another shape", part("1", { ...statically, input: "refunds" })],
+  ["a name that is longer than any", part("1", { ...statically, input: { label: "skills", key: "k".repeat(1_025) } })],
   ["a text", { type: "text", text: "load_context" }],
 ])("%s is no call of a skill", (_, one) => {
   expect(skillCallsOf({ parts: [one] })).toEqual([]);
@@ -47,4 +48,11 @@ test("an output is taken out of a copy; the message and its other parts stay", (
   const masked = withoutOutputs(message, new Map([["1", "refunds"]]));
   expect(masked.parts.map((one) => one["output"])).toEqual(["[skill unloaded: refunds]", "text"]);
   expect(JSON.stringify(message)).toBe(before);
+});
+
+test("of two parts with the same call the last one counts, for noting and for hiding", () => {
+  const parts = [part("1", { ...statically, output: "first" }), part("1", { ...dynamically, output: "second" })];
+  expect(skillCallsOf({ parts }).map(({ output }) => output)).toEqual(["second"]);
+  const masked = withoutOutputs({ id: "a", role: "assistant", parts }, new Map([["1", "refunds"]]));
+  expect(masked.parts.map((one) => one["output"])).toEqual(["first", "[skill unloaded: refunds]"]);
 });

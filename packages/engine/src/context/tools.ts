@@ -7,7 +7,8 @@ import * as z from "zod";
 import type { ContextBlock } from "./context-block.ts";
 import { isKeyed } from "./context-block.ts";
 
-type ToolBlock = Pick<ContextBlock, "label" | "description" | "writable" | "isSkill" | "isSearchable">;
+/** What tools know of a block: not what is in it. */
+export type ToolBlock = Pick<ContextBlock, "label" | "description" | "writable" | "isSkill" | "isSearchable">;
 
 /** What a session offers beside its blocks. */
 export type Abilities = {

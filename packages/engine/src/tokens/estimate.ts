@@ -48,7 +48,8 @@ export function estimateText(text: string): number {
   return cjk + Math.ceil(Math.max((length - cjkUnits) / CHARACTERS_PER_TOKEN, words * TOKENS_PER_WORD));
 }
 
-const estimateJson = (value: unknown): number =>
+/** Tokens of a value: a text as it is, another as JSON. */
+export const estimateValue = (value: unknown): number =>
   value === undefined ? 0 : estimateText(typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
 
 const DATA_URL = /^data:[^,]*;base64,/;
@@ -68,8 +69,8 @@ const isTool = (type: string): boolean => type.startsWith("tool-") || type === "
 
 function estimatePart(part: Part): number {
   if (part.type === "file") return estimateFile(part["mediaType"], part["url"]);
-  if (isTool(part.type)) return estimateJson(part["input"]) + estimateJson(part["output"] ?? part["result"]);
-  return estimateJson(part["text"] ?? part["reasoning"] ?? part["result"]);
+  if (isTool(part.type)) return estimateValue(part["input"]) + estimateValue(part["output"] ?? part["result"]);
+  return estimateValue(part["text"] ?? part["reasoning"] ?? part["result"]);
 }
 
 /** Tokens of a message, its framing included. */

@@ -2,14 +2,17 @@
  * How a route is declared: who may call it, what it takes, what it answers. A route file holds schema,
  * route and a handler of four beats: input, tenant, one call, reply.
  */
-import { OpenAPIHono, createRoute, type z } from "@hono/zod-openapi";
-import type { Context } from "hono";
+import { OpenAPIHono, createRoute, z } from "@hono/zod-openapi";
+import type { Context, MiddlewareHandler } from "hono";
+import { createMiddleware } from "hono/factory";
 import type { Scope } from "@sessionplane/shared/api-key";
 import { type Problem, problemReplySchema } from "@sessionplane/shared/problem";
 import type { Result } from "@sessionplane/shared/result";
 import type { AppEnv } from "../env.ts";
 import { requireAny, requireEither, requireOperator, requireTenant } from "./authenticate.ts";
-import { onValidated, problemReply } from "./problems.ts";
+import { onValidated, problemReply, validationProblem } from "./problems.ts";
+
+const NO_PARAMETERS = z.strictObject({});
 
 export type App = OpenAPIHono<AppEnv>;
 
@@ -23,20 +26,39 @@ const refusals = {
   404: { description: "Not there, or another tenant's", ...problemContent },
   409: { description: "A conflict with what is there", ...problemContent },
   422: { description: "Invalid", ...problemContent },
+  503: { description: "A part of the plane can't be reached: try again after `Retry-After`", ...problemContent },
+};
+
+/** What a route that takes a body or changes something may answer too. */
+const refusalsOfWrites = {
+  412: { description: "Not what If-Match or If-None-Match asks for", ...problemContent },
+  413: { description: "Too large, or no room for it", ...problemContent },
+  415: { description: "The body's media type is not accepted", ...problemContent },
 };
 
 type RouteConfig = Parameters<typeof createRoute>[0];
 
 /** The declared replies, for the document alone: handlers answer through `reply`, checked by the end-to-end tests. */
 const documented = (responses: object): Record<string, { description: string }> => ({ ...responses });
-const withRefusals = (config: RouteConfig) => documented({ ...refusals, ...config.responses });
+const withRefusals = (config: RouteConfig) =>
+  documented({ ...refusals, ...(config.method === "get" ? {} : refusalsOfWrites), ...config.responses });
 
 const openApiAccess = (kinds: readonly string[], scopes: readonly string[]) => ({
   security: [{ key: [...scopes] }],
   "x-key": [...kinds],
 });
 
-const extra = (config: RouteConfig) => (config.middleware === undefined ? [] : [config.middleware].flat());
+/** A route that declares no query takes none: a parameter that is misspelt is said to be, not passed over. */
+const refuseParameters: MiddlewareHandler<AppEnv> = createMiddleware<AppEnv>(async (c, next) => {
+  const { searchParams } = new URL(c.req.url);
+  const parsed = NO_PARAMETERS.safeParse(Object.fromEntries(searchParams));
+  return parsed.success ? next() : problemReply(c, validationProblem("query", parsed.error));
+});
+
+const extra = ({ request, middleware }: RouteConfig) => [
+  ...(request?.query === undefined ? [refuseParameters] : []),
+  ...(middleware === undefined ? [] : [middleware].flat()),
+];
 
 /** A route for a tenant's key with this scope. */
 export const tenantRoute = <const R extends RouteConfig>(scope: Scope, config: R) =>
@@ -61,7 +83,7 @@ export const eitherRoute = <const R extends RouteConfig>(tenantScope: Scope, ope
   createRoute({
     ...config,
     ...openApiAccess(["tenant", "operator"], [tenantScope, operatorScope]),
-    middleware: [requireEither(tenantScope, operatorScope)] as const,
+    middleware: [requireEither(tenantScope, operatorScope), ...extra(config)],
     responses: withRefusals(config),
   });
 
@@ -74,7 +96,7 @@ export const anyKeyRoute = <const R extends RouteConfig>(config: R) =>
   createRoute({
     ...config,
     ...openApiAccess(["tenant", "operator"], []),
-    middleware: [requireAny] as const,
+    middleware: [requireAny, ...extra(config)],
     responses: withRefusals(config),
   });
 

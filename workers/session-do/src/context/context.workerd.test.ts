@@ -82,6 +82,12 @@ describe("the prompt", () => {
     expect(new Set(prompts.map((one) => JSON.stringify(one))).size).toBe(1);
   });
 
+  test("has the skills of a block that is made while it is rendered for the first time", async () => {
+    const session = await withSkills();
+    const [{ prompt }] = await Promise.all([session.rpc().readPrompt().then(valueOf), put(session, "more", { kind: "skills" })]);
+    expect(prompt.match(/^- b$/gm)).toHaveLength(prompt.includes("MORE [") ? 2 : 1);
+  });
+
   test("is rendered anew after a compaction, and not before", async () => {
     const session = await opened();
     await put(session, "memory", { kind: "writable", content: "before" });
@@ -102,6 +108,26 @@ describe("the prompt", () => {
 });
 
 describe("an unloaded skill", () => {
+  test("that is unloaded while a compaction is under way leaves sums that add up", async () => {
+    const session = await withSkills();
+    const rules: TenantRules = {
+      ...RULES,
+      compaction: { threshold: 600, keep_recent_tokens: 40, protect_head: 1, cooldown_messages: 1 },
+    };
+    await run(session, "load_context", { label: "skills", key: "a" });
+    await append(session, [message("first"), loading("early", "a", document("a"))]);
+    const { compaction_job_id: id } = await append(session, [...conversation(20, 20), loading("late", "a", document("a"))], {
+      rules,
+    });
+    const { fence } = valueOf(await session.rpc().claimJob(id as JobId));
+    await run(session, "unload_context", { label: "skills", key: "a" });
+    valueOf(await session.rpc().commitJob(id as JobId, fence, { summary: "s", model: "m", retention: null, usage: [] }));
+    const sum = async () => (await history(session)).reduce((total, { meta }) => total + meta.token_estimate, 0);
+    expect(await sum()).toBe(await tokensOf(session));
+    await evictDurableObject(session.stub);
+    expect(await sum()).toBe(await tokensOf(session));
+  });
+
   test("is not read by the summariser, and what it weighed triggers nothing", async () => {
     const session = await withSkills();
     const rules: TenantRules = {

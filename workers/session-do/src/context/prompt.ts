@@ -6,9 +6,7 @@ import { inputSchemaOf, toolDefinitions } from "@sessionplane/engine/context/too
 import { estimateText } from "@sessionplane/engine/tokens/estimate";
 import type { SessionStore } from "../session-store.ts";
 import type { FrozenPrompt } from "./prompt-store.ts";
-import { type Listings, toContextBlock } from "./show-block.ts";
-
-const NO_LISTINGS: Listings = new Map();
+import { type Listings, toContextBlock, toToolBlock } from "./show-block.ts";
 
 /** Whether one is kept, so that nothing has to be rendered. */
 export const isFrozen = (store: SessionStore): boolean => store.prompt.frozen() !== null;
@@ -41,7 +39,9 @@ export const refreshPrompt = (store: SessionStore, listings: Listings, now: numb
   show(store, freeze(store, listings, now), listings);
 
 export function listTools(store: SessionStore): Tool[] {
-  const blocks = store.blocks.all().map((row) => toContextBlock(row, store.entries, NO_LISTINGS));
-  const definitions = toolDefinitions(blocks, { sessionSearch: true, recall: store.overlays.all().length > 0 });
+  const definitions = toolDefinitions(store.blocks.all().map(toToolBlock), {
+    sessionSearch: true,
+    recall: store.overlays.all().length > 0,
+  });
   return definitions.map((tool) => ({ name: tool.name, description: tool.description, input_schema: inputSchemaOf(tool) }));
 }

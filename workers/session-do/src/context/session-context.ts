@@ -19,7 +19,7 @@ import type { BlockRow } from "./block-store.ts";
 import { isFrozen, listTools, readPrompt, refreshPrompt, remindsOfSkills } from "./prompt.ts";
 import { SessionTools } from "./session-tools.ts";
 import { type Listings, toBlock, toEntry } from "./show-block.ts";
-import { SkillShelf } from "./skill-shelf.ts";
+import { SkillShelf, listsTenantSkills } from "./skill-shelf.ts";
 import { deleteBlock, patchBlock, putBlock, writeText } from "./write-block.ts";
 import { deleteEntry, findEntry, listEntries, putEntry } from "./write-entry.ts";
 
@@ -27,6 +27,12 @@ type Input<M extends keyof ContextRpc> = Parameters<ContextRpc[M]>[0];
 
 const UNREACHABLE = problem("unavailable", "The skills could not be read.");
 const NO_LISTINGS: Listings = new Map();
+/** For a session whose blocks change all the time. */
+const MAX_LISTINGS = 5;
+
+/** What of blocks decides on their lists. */
+const selectionsOf = (blocks: readonly BlockRow[]): string =>
+  JSON.stringify(blocks.filter(listsTenantSkills).map(({ label, settings: { prefix, keys } }) => [label, prefix, keys]));
 
 export class SessionContext implements ContextRpc {
   readonly #turns: Turns;
@@ -39,6 +45,19 @@ export class SessionContext implements ContextRpc {
 
   #shelf(store: SessionStore): SkillShelf {
     return new SkillShelf(new SkillBucket(this.#bucket, store.row.tenant_id));
+  }
+
+  /**
+   * What the blocks list of the tenant's skills. R2 is read anew when blocks were made or changed meanwhile: a
+   * prompt that is frozen without their lists would stay so.
+   */
+  async #listings(store: SessionStore): Promise<Listings> {
+    const shelf = this.#shelf(store);
+    for (let attempt = 1; ; attempt++) {
+      const blocks = store.blocks.all();
+      const listings = await shelf.listings(blocks);
+      if (attempt === MAX_LISTINGS || selectionsOf(store.blocks.all()) === selectionsOf(blocks)) return listings;
+    }
   }
 
   /** Work that reads R2. */
@@ -96,7 +115,7 @@ export class SessionContext implements ContextRpc {
 
   listBlocks(): Promise<Result<readonly Block[], Problem>> {
     return this.#reaching(async (store) => {
-      const listings = await this.#shelf(store).listings(store.blocks.all());
+      const listings = await this.#listings(store);
       return ok(store.blocks.all().map((row) => toBlock(row, store.entries, listings)));
     });
   }
@@ -178,14 +197,14 @@ export class SessionContext implements ContextRpc {
   readPrompt(): Promise<Result<Prompt, Problem>> {
     return this.#reaching(async (store) => {
       const needsSkills = !isFrozen(store) || remindsOfSkills(store);
-      const listings = needsSkills ? await this.#shelf(store).listings(store.blocks.all()) : NO_LISTINGS;
+      const listings = needsSkills ? await this.#listings(store) : NO_LISTINGS;
       return this.#turns.write((open, now) => ok(readPrompt(open, listings, now)));
     });
   }
 
   refreshPrompt(): Promise<Result<Prompt, Problem>> {
     return this.#reaching(async (store) => {
-      const listings = await this.#shelf(store).listings(store.blocks.all());
+      const listings = await this.#listings(store);
       return this.#turns.write((open, now) => ok(refreshPrompt(open, listings, now)));
     });
   }

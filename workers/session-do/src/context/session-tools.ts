@@ -2,11 +2,13 @@
  * What a model's tools do to a session: the engine's port over the object's stores. One instance a call. Each
  * write is one turn, once an idempotency key.
  */
-import type { Problem } from "@sessionplane/shared/problem";
+import type * as z from "zod";
+import { MAX_BLOCK_DESCRIPTION_LENGTH, putEntrySchema } from "@sessionplane/shared/block";
+import { NOT_FOUND, type Problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { Idempotency, Written } from "@sessionplane/shared/rpc/session-rpc";
-import type { ContextBlock } from "@sessionplane/engine/context/context-block";
 import type { Outcome, Recall, ToolTarget, Usage } from "@sessionplane/engine/context/run-tool";
+import type { ToolBlock } from "@sessionplane/engine/context/tools";
 import { estimateText } from "@sessionplane/engine/tokens/estimate";
 import { checkOpen } from "../messages/write-checks.ts";
 import { buildIndex, searchMessages } from "../messages/search.ts";
@@ -15,13 +17,22 @@ import type { Turns } from "../turns.ts";
 import type { BlockRow } from "./block-store.ts";
 import { recall } from "./recall.ts";
 import type { SkillShelf } from "./skill-shelf.ts";
-import { type Listings, toContextBlock } from "./show-block.ts";
+import { toToolBlock } from "./show-block.ts";
 import { writeText } from "./write-block.ts";
 import { putEntry } from "./write-entry.ts";
 
 const MAX_RESULTS = 10;
-const NO_LISTINGS: Listings = new Map();
 const ANY_TIME = { from: 0, before: Number.MAX_SAFE_INTEGER };
+
+/** What a model says of an entry, as a line: it may have written several, or an essay. */
+const lineOf = (text: string): string =>
+  text
+    .replaceAll(/[\s\p{Cc}]+/gu, " ")
+    .trim()
+    .slice(0, MAX_BLOCK_DESCRIPTION_LENGTH)
+    .replace(/[\uD800-\uDBFF]$/, "");
+
+const issueText = ({ path, message }: z.core.$ZodIssue): string => `${path.join(".")}: ${message}`;
 
 /** Refusals that a model can do something about, in words; the others are the caller's. */
 const FOR_THE_MODEL: readonly Problem["code"][] = [
@@ -76,8 +87,8 @@ export class SessionTools implements ToolTarget {
       );
   }
 
-  blocks(): readonly ContextBlock[] {
-    return this.#store.blocks.all().map((row) => toContextBlock(row, this.#store.entries, NO_LISTINGS));
+  blocks(): readonly ToolBlock[] {
+    return this.#store.blocks.all().map(toToolBlock);
   }
 
   write(label: string, content: string, action: "replace" | "append"): Outcome<Usage> {
@@ -93,9 +104,11 @@ export class SessionTools implements ToolTarget {
   }
 
   writeEntry(label: string, key: string, content: string, description: string | undefined): Outcome<null> {
+    const entry = putEntrySchema.safeParse({ content, description: description === undefined ? undefined : lineOf(description) });
+    if (!entry.success) return { ok: false, because: entry.error.issues.map(issueText).join("; ") };
     return this.#once(
       (store, now) => {
-        const written = putEntry(store, { label, key, entry: { content, description } }, now);
+        const written = putEntry(store, { label, key, entry: entry.data }, now);
         return written.ok ? ok(null) : written;
       },
       () => null,
@@ -110,6 +123,8 @@ export class SessionTools implements ToolTarget {
       (store, now) => {
         const closed = checkOpen(store);
         if (closed !== null) return err(closed);
+        // Deleted while its document was read: a block that is gone has nothing loaded.
+        if (store.blocks.find(label) === null) return err(NOT_FOUND);
         const { version, sha256, content } = document;
         store.skills.load({ label, key, version, sha256, tokens: estimateText(content), loaded_at: now });
         return ok(null);

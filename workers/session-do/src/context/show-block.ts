@@ -2,6 +2,7 @@
 import type { Block, Entry } from "@sessionplane/shared/block";
 import { formatInstant } from "@sessionplane/shared/fields";
 import type { ContextBlock } from "@sessionplane/engine/context/context-block";
+import type { ToolBlock } from "@sessionplane/engine/context/tools";
 import { listingOf } from "@sessionplane/engine/context/listing";
 import type { EntryStore, StoredEntry } from "@sessionplane/engine/storage/sqlite/entry-store";
 import { estimateText } from "@sessionplane/engine/tokens/estimate";
@@ -29,17 +30,22 @@ function contentOf(row: BlockRow, entries: EntryStore, listings: Listings): stri
   return row.settings.owner === "session" ? listing(entries.headings(row.label)) : (listings.get(row.label) ?? "");
 }
 
+/** Without its content: with many entries that is much to read, and no tool asks for it. */
+export const toToolBlock = ({ label, kind, description, settings }: BlockRow): ToolBlock => ({
+  label,
+  description: description ?? undefined,
+  writable: settings.writable,
+  isSkill: kind === "skills",
+  isSearchable: kind === "search",
+});
+
 export function toContextBlock(row: BlockRow, entries: EntryStore, listings: Listings): ContextBlock {
   const content = contentOf(row, entries, listings);
   return {
-    label: row.label,
-    description: row.description ?? undefined,
+    ...toToolBlock(row),
     content,
     tokens: hasText(row) ? row.tokens : estimateText(content),
     maxTokens: row.max_tokens ?? undefined,
-    writable: row.settings.writable,
-    isSkill: row.kind === "skills",
-    isSearchable: row.kind === "search",
   };
 }
 

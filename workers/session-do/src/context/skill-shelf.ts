@@ -3,7 +3,7 @@
  * rest of their key. Reads R2 and writes nothing.
  */
 import { skillKeySchema } from "@sessionplane/shared/skill";
-import type { SkillBucket, SkillDocument } from "@sessionplane/engine/context/skill-bucket";
+import type { Skill, SkillBucket, SkillDocument } from "@sessionplane/engine/context/skill-bucket";
 import type { LoadedSkill } from "@sessionplane/engine/storage/sqlite/skill-state";
 import type { BlockRow } from "./block-store.ts";
 import { type Listings, listing } from "./show-block.ts";
@@ -12,6 +12,8 @@ type Selection = Pick<BlockRow["settings"], "prefix" | "keys">;
 
 const isListed = ({ keys }: Selection, key: string): boolean => keys === null || keys.includes(key);
 
+export const listsTenantSkills = ({ kind, settings }: BlockRow): boolean => kind === "skills" && settings.owner === "tenant";
+
 export class SkillShelf {
   readonly #skills: SkillBucket;
 
@@ -19,13 +21,14 @@ export class SkillShelf {
     this.#skills = skills;
   }
 
-  /** Of those blocks that list the tenant's skills. */
+  /** Of those blocks that list the tenant's skills. Blocks with one prefix share one look at R2. */
   async listings(blocks: readonly BlockRow[]): Promise<Listings> {
     const listings = new Map<string, string>();
-    for (const { label, kind, settings } of blocks) {
-      if (kind !== "skills" || settings.owner !== "tenant") continue;
+    const found = new Map<string, readonly Skill[]>();
+    for (const { label, settings } of blocks.filter(listsTenantSkills)) {
       const prefix = settings.prefix ?? "";
-      const skills = await this.#skills.list(prefix);
+      const skills = found.get(prefix) ?? (await this.#skills.list(prefix));
+      found.set(prefix, skills);
       const shown = skills
         .map(({ key, description }) => ({ key: key.slice(prefix.length), description }))
         .filter(({ key }) => key !== "" && isListed(settings, key));

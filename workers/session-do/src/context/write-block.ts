@@ -47,15 +47,17 @@ export function mustBe<T extends { readonly revision: number }>(
 }
 
 /** Whether the text may be the block's. */
-function checkText(store: SessionStore, draft: BlockDraft): Problem | null {
+function checkText(store: SessionStore, draft: BlockDraft, before: BlockRow | null): Problem | null {
   const bytes = utf8Bytes(draft.content);
+  // A text that was there stays: then it is the limit that does not fit.
+  const pointer = draft.content === before?.content ? "/max_tokens" : "/content";
   if (store.blocks.bytesBeside(draft.label) + bytes > MAX_CONTEXT_BYTES) return CONTEXT_FULL;
-  return overLimit(draft.label, "/content", draft.content, draft.max_tokens) ?? checkRoom(store, bytes);
+  return overLimit(draft.label, pointer, draft.content, draft.max_tokens) ?? checkRoom(store, bytes);
 }
 
 /** The block that is written; the same again is no change. */
 function write(store: SessionStore, draft: BlockDraft, before: BlockRow | null, now: number): Result<BlockRow, Problem> {
-  const refused = checkText(store, draft);
+  const refused = checkText(store, draft, before);
   if (refused !== null) return err(refused);
   if (before === null || !isSame(before, draft)) store.blocks.put(draft, now);
   const row = store.blocks.find(draft.label);

@@ -13,6 +13,9 @@ import { expected, mustBe } from "./write-block.ts";
 
 const NO_ENTRIES = problem("wrong_block_kind", "The block has no entries: it has a text, or lists the tenant's skills.");
 
+export const tooManyEntries = (label: string): Problem =>
+  problem("context_full", `A block has at most ${MAX_ENTRIES_PER_BLOCK} entries: "${label}" has no room for more.`);
+
 /** Not there, or without entries. */
 export function checkBlock(store: SessionStore, label: string): Problem | null {
   const block = store.blocks.find(label);
@@ -28,8 +31,8 @@ export function listEntries(
 ): Result<EntryPage, Problem> {
   const refused = checkBlock(store, label);
   if (refused !== null) return err(refused);
-  const rows = store.entries.list(label, limit + 1, after);
-  return ok({ items: rows.slice(0, limit).map(toEntry), has_more: rows.length > limit });
+  const { entries, more } = store.entries.list(label, limit, after);
+  return ok({ items: entries.map(toEntry), has_more: more });
 }
 
 export function findEntry(store: SessionStore, { label, key }: Place): Result<StoredEntry, Problem> {
@@ -47,8 +50,7 @@ export function putEntry(
   const found = expected(store.entries.find(label, key), ifMatch);
   if (!found.ok) return found;
   const made = found.value === null;
-  if (made && store.entries.count(label) >= MAX_ENTRIES_PER_BLOCK)
-    return err(problem("context_full", `A block has at most ${MAX_ENTRIES_PER_BLOCK} entries.`));
+  if (made && store.entries.count(label) >= MAX_ENTRIES_PER_BLOCK) return err(tooManyEntries(label));
   return ok({ entry: store.entries.put(label, key, entry, now), made });
 }
 

@@ -46,9 +46,10 @@ function replace(store: SessionStore, { seq, draft }: Change, { uploads, now }: 
   const gain = bytesStored(store.media, draft) - (before?.bytes ?? 0);
   const refused = checkRoom(store, gain) ?? checkUploads(store.media, draft, uploads);
   if (refused !== null) return refused;
+  const held = draft.callIds === null ? null : storedMessage(store, draft.message.id);
   store.messages.replace(seq, draft, now);
   store.search.put(seq, draft.message);
-  store.skills.note(seq, draft.message, now);
+  store.skills.note(seq, draft.message, now, held);
   store.faults.hit("edit:replaced");
   keepMedia(store.media, seq, draft, uploads, now);
   for (const overlay of store.overlaysOver([seq])) store.overlays.markStale(overlay.id, draft.tokens - (before?.tokens ?? 0));

@@ -1,4 +1,5 @@
 /** Reading a session: pages, the recent window, the stream, one message. */
+import { messageSchema } from "@sessionplane/shared/message";
 import { NOT_FOUND, type Problem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type {
@@ -22,9 +23,10 @@ import {
 } from "@sessionplane/engine/history/read-history";
 import { type Limits, MAX_PAGE_BYTES, take } from "@sessionplane/engine/history/recent-window";
 import { base64Length } from "@sessionplane/engine/messages/media";
+import type { Masks } from "@sessionplane/engine/storage/sqlite/skill-state";
 import type { SessionStore } from "../session-store.ts";
 import type { MediaBucket } from "./media-bucket.ts";
-import { truncated, wholeFrom } from "./truncate-older.ts";
+import { lostMedia, truncated, wholeFrom } from "./truncate-older.ts";
 
 const MAX_STREAM_ROWS = 200;
 /** More than the API asks for; what is sent beside the content stays small. */
@@ -48,10 +50,12 @@ export function leafOf(
 const planOf = (store: SessionStore, leaf: number, { view, order }: StreamQuery): HistoryPlan =>
   planHistory(store.messages.pathTo(leaf), { overlays: store.overlays.all(), masks: store.skills.masks() }, view, order);
 
-/** With attachments in place a message weighs what they weigh too. */
-function* weighed(store: SessionStore, reads: Iterable<Read>): Generator<Read> {
+/** With attachments in place a message weighs what they weigh too, but for those in a document that is hidden. */
+function* weighed(store: SessionStore, reads: Iterable<Read>, masks: Masks): Generator<Read> {
   for (const read of reads) {
-    const bytes = "overlay" in read ? 0 : base64Length(store.media.bytesOf(read.seq));
+    const placed = "overlay" in read ? 0 : base64Length(store.media.bytesOf(read.seq));
+    const isMasked = placed > 0 && !("overlay" in read) && masks.has(read.seq);
+    const bytes = isMasked ? placed - lostMedia(store, read.seq, messageSchema.parse(JSON.parse(read.json))).bytes : placed;
     yield bytes === 0 ? read : { ...read, bytes: read.bytes + bytes };
   }
 }
@@ -62,7 +66,7 @@ type Progress = { readonly after?: number | undefined; readonly wholeFrom: numbe
 function readsOf(store: SessionStore, plan: HistoryPlan, { attachments }: MediaQuery, progress: Progress): Iterable<Read> {
   const inline = attachments === "inline";
   const stored = readHistory(store.messages, plan, progress.after);
-  const reads = inline ? weighed(store, stored) : stored;
+  const reads = inline ? weighed(store, stored, plan.masks) : stored;
   return progress.wholeFrom === 0 ? reads : truncated(store, reads, progress.wholeFrom, inline);
 }
 

@@ -30,8 +30,10 @@ export function wholeFrom(store: SessionStore, { segments, order }: HistoryPlan,
   return Number.MAX_SAFE_INTEGER;
 }
 
-/** The tokens and bytes of attachments whose links went with what was cut. */
-function lostMedia(store: SessionStore, seq: number, message: Message): { tokens: number; bytes: number } {
+type Weight = { readonly tokens: number; readonly bytes: number };
+
+/** The tokens and bytes of attachments whose links are no longer in the message. */
+export function lostMedia(store: SessionStore, seq: number, message: Message): Weight {
   const lost = store.media.refsOf(seq).filter(({ path, id }) => !linksTo(valueAt(message, path), id));
   const sizes = lost.map(({ id, mediaType }) => ({ mediaType, bytes: store.media.find(id)?.bytes ?? 0 }));
   return {
@@ -39,6 +41,8 @@ function lostMedia(store: SessionStore, seq: number, message: Message): { tokens
     bytes: sizes.reduce((sum, { bytes }) => sum + base64Length(bytes), 0),
   };
 }
+
+const NOTHING: Weight = { tokens: 0, bytes: 0 };
 
 /** `inline`: the read weighs its attachments too. */
 function cutRead(store: SessionStore, read: Read, inline: boolean): Read {
@@ -48,9 +52,11 @@ function cutRead(store: SessionStore, read: Read, inline: boolean): Read {
   const cut = truncateMessage(message, {});
   if (cut === message) return read;
   const json = JSON.stringify(cut);
-  const lost = "overlay" in read ? { tokens: 0, bytes: 0 } : lostMedia(store, read.seq, cut);
-  const bytes = read.bytes - (utf8Bytes(read.json) - utf8Bytes(json)) - (inline ? lost.bytes : 0);
-  const tokens = read.tokens - (estimateMessage(message) - estimateMessage(cut)) - lost.tokens;
+  const lost = "overlay" in read ? NOTHING : lostMedia(store, read.seq, cut);
+  // Those in a document that was unloaded went before.
+  const gone = "overlay" in read ? NOTHING : lostMedia(store, read.seq, message);
+  const bytes = read.bytes - (utf8Bytes(read.json) - utf8Bytes(json)) - (inline ? lost.bytes - gone.bytes : 0);
+  const tokens = read.tokens - (estimateMessage(message) - estimateMessage(cut)) - (lost.tokens - gone.tokens);
   return { ...read, json, bytes: Math.max(bytes, utf8Bytes(json)), tokens: Math.max(tokens, 0) };
 }
 

@@ -30,10 +30,10 @@ const moments = ({ created_at, updated_at }: { readonly created_at: number; read
 function* entriesOf(store: SessionStore, label: string): Generator<ContextLine> {
   for (let after: string | undefined, more = true; more;) {
     const page = store.entries.list(label, ENTRIES_PER_READ, after);
-    for (const { key, content, description, ...rest } of page)
+    for (const { key, content, description, ...rest } of page.entries)
       yield { kind: "entry", ...moments(rest), entry: { label, key, content, description } };
-    after = page.at(-1)?.key;
-    more = page.length === ENTRIES_PER_READ;
+    after = page.entries.at(-1)?.key;
+    ({ more } = page);
   }
 }
 

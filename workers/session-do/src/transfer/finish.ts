@@ -22,7 +22,9 @@ export class ImportRefused extends Error {
   }
 }
 
-function append(store: SessionStore, staging: Staging, staged: StagedMessage, parent: number, now: number): void {
+type Planting = { readonly store: SessionStore; readonly staging: Staging; readonly isOwn: boolean; readonly now: number };
+
+function append({ store, staging, isOwn, now }: Planting, staged: StagedMessage, parent: number): void {
   const json = staging.jsonOf(staged.id);
   const left = JSON.parse(staged.left_out) as StagedLeftOut;
   const { unloaded: _unloaded, ...weights } = left;
@@ -33,6 +35,7 @@ function append(store: SessionStore, staging: Staging, staged: StagedMessage, pa
   const { seq } = store.messages.append(draft, parent, at);
   if (left.refs.length > 0) store.media.refer(seq, left.refs, now);
   if (draft.callIds === null) return;
+  if (isOwn) return store.skills.restore(seq, draft.message, left.unloaded);
   store.skills.note(seq, draft.message, at);
   store.skills.hide(seq, left.unloaded);
 }
@@ -54,11 +57,12 @@ function refuseRest(staging: Staging, rest: readonly StagedMessage[]): never {
 }
 
 /** Appends every staged message below its parent: as they were written, else as soon as the parent is there. */
-function plantMessages(store: SessionStore, staging: Staging, now: number): number {
+function plantMessages(planting: Planting): number {
+  const { store, staging } = planting;
   let waiting: StagedMessage[] = [];
   let planted = 0;
   const plant = (staged: StagedMessage, parent: number) => {
-    append(store, staging, staged, parent, now);
+    append(planting, staged, parent);
     planted += 1;
   };
   for (const staged of staging.inOrder()) {
@@ -113,14 +117,13 @@ export function plant(
   { leaf_id: leafId, is_own: isOwn }: Pick<FinishImport, "leaf_id" | "is_own">,
   now: number,
 ): { readonly messages: number; readonly overlays: number } {
-  const messages = plantMessages(store, staging, now);
+  const messages = plantMessages({ store, staging, isOwn, now });
   const overlays = staging.overlays();
   for (const overlay of overlays) layOverlay(store, overlay);
   const leaf = leafId === null ? store.messages.activeLeaf() : store.messages.seqOf(leafId);
   if (leaf === null) throw new ImportRefused(problem("unknown_leaf", `${leafId} is on no line of the import.`));
   if (leaf !== 0) store.messages.choose(leaf, now);
   staging.clear();
-  if (isOwn) store.skills.forgetRestored();
   store.events.note(store.sequence.next(), "import", { messages, overlays: overlays.length });
   return { messages, overlays: overlays.length };
 }

@@ -2,6 +2,8 @@
  * Entries of context blocks by label and key, with an index over their words: tables `entries` and
  * `entry_index`. Writes are synchronous; a caller puts several in one transaction.
  */
+import { MAX_PAGE_BYTES } from "../../history/recent-window.ts";
+import { utf8Bytes } from "../../messages/split-text.ts";
 import { matchExpression, parseQuery } from "../../search/query.ts";
 import { estimateText } from "../../tokens/estimate.ts";
 import type { Sql } from "./database.ts";
@@ -45,10 +47,17 @@ export class EntryStore {
     return this.#sql.exec<StoredEntry>(sql, label, key).toArray()[0] ?? null;
   }
 
-  /** By key, after one. */
-  list(label: string, limit: number, after = ""): StoredEntry[] {
+  /** By key, after one: so many, or fewer where they are large. */
+  list(label: string, limit: number, after = ""): { readonly entries: readonly StoredEntry[]; readonly more: boolean } {
     const sql = `SELECT ${COLUMNS} FROM [entries] WHERE label = ? AND key > ? ORDER BY key LIMIT ?`;
-    return this.#sql.exec<StoredEntry>(sql, label, after, limit).toArray();
+    const entries: StoredEntry[] = [];
+    let bytes = 0;
+    for (const entry of this.#sql.exec<StoredEntry>(sql, label, after, limit + 1)) {
+      bytes += utf8Bytes(entry.content);
+      if (entries.length > 0 && (entries.length === limit || bytes > MAX_PAGE_BYTES)) return { entries, more: true };
+      entries.push(entry);
+    }
+    return { entries, more: false };
   }
 
   /** Keys and descriptions, without what the entries say. */

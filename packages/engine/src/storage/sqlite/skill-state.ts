@@ -6,7 +6,7 @@
 import type { Message } from "@sessionplane/shared/message";
 import { type SkillCall, skillCallsOf, unloadedText } from "../../context/skill-calls.ts";
 import { utf8Bytes } from "../../messages/split-text.ts";
-import { estimateText } from "../../tokens/estimate.ts";
+import { estimateText, estimateValue } from "../../tokens/estimate.ts";
 import { type Range, contains } from "../../tree/runs.ts";
 import type { Sql } from "./database.ts";
 import { NO_SIZE, type Size } from "./edit-store.ts";
@@ -32,11 +32,14 @@ const SAVE = `INSERT OR REPLACE INTO [skills_loaded] (label, key, loaded, restor
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
 
 /** What hiding an output takes out of a history. */
-function savingOf({ output, key }: SkillCall): Size {
+function savingOf({ stored, key }: SkillCall): Size {
   const note = unloadedText(key);
-  const bytes = utf8Bytes(JSON.stringify(output)) - utf8Bytes(JSON.stringify(note));
-  return { tokens: estimateText(output) - estimateText(note), bytes };
+  const bytes = utf8Bytes(JSON.stringify(stored)) - utf8Bytes(JSON.stringify(note));
+  return { tokens: estimateValue(stored) - estimateText(note), bytes };
 }
+
+const isSameCall = (a: SkillCall, b: SkillCall): boolean =>
+  a.kind === b.kind && a.callId === b.callId && a.label === b.label && a.key === b.key;
 
 export class SkillState {
   readonly #sql: Sql;
@@ -79,16 +82,28 @@ export class SkillState {
     this.forget();
   }
 
-  /** A message that is new or has other content. Its calls stand as they are in it; what was hidden stays so. */
-  note(seq: number, message: Pick<Message, "parts">, now: number): void {
-    const before = this.#outputsOf(seq);
+  /**
+   * A message that is new or has other content. Its calls stand as they are in it; what was hidden stays so.
+   * `before`: what it held. An unload of which it knew hides nothing a second time: what was loaded since stays.
+   */
+  note(seq: number, message: Pick<Message, "parts">, now: number, before: Pick<Message, "parts"> | null = null): void {
+    const hidden = this.#outputsOf(seq);
     const calls = skillCallsOf(message);
-    if (calls.length === 0 && before.size === 0) return;
+    if (calls.length === 0 && hidden.size === 0) return;
     this.#sql.exec("DELETE FROM [skill_outputs] WHERE seq = ?", seq);
+    const known = before === null ? [] : skillCallsOf(before);
     for (const call of calls) {
-      if (call.kind === "load") this.#noteLoad(seq, call, before.get(call.callId), now);
-      else this.#noteUnload(call);
+      if (call.kind === "load") this.#noteLoad(seq, call, hidden.get(call.callId), now);
+      else if (!known.some((one) => isSameCall(one, call))) this.#noteUnload(call);
     }
+    this.forget();
+  }
+
+  /** A message of a session whose own record says what is loaded: its outputs are hidden as they were there. */
+  restore(seq: number, message: Pick<Message, "parts">, hidden: readonly string[]): void {
+    const loads = skillCallsOf(message).filter(({ kind }) => kind === "load");
+    if (loads.length === 0) return;
+    for (const call of loads) this.#putOutput(seq, call, hidden.includes(call.callId));
     this.forget();
   }
 
@@ -110,11 +125,15 @@ export class SkillState {
 
   /** A call of which nothing is known was made elsewhere: the messages are all that there is to go by. */
   #noteLoad(seq: number, call: SkillCall, wasHidden: boolean | undefined, now: number): void {
-    const { label, key, callId, output } = call;
+    const { label, key, output } = call;
     const state = this.#stateOf(label, key);
     if (wasHidden === undefined && (state === null || (state.restored === 1 && state.loaded === 0)))
       this.#sql.exec(SAVE, label, key, 1, 1, null, null, estimateText(output), now);
-    const isHidden = wasHidden ?? (state !== null && state.restored === 0 && state.loaded === 0);
+    this.#putOutput(seq, call, wasHidden ?? (state !== null && state.restored === 0 && state.loaded === 0));
+  }
+
+  #putOutput(seq: number, call: SkillCall, isHidden: boolean): void {
+    const { label, key, callId } = call;
     const { tokens, bytes } = savingOf(call);
     this.#sql.exec(
       `INSERT OR REPLACE INTO [skill_outputs] (seq, call_id, label, key, hidden, tokens, bytes) VALUES (?, ?, ?, ?, ?, ?, ?)`,
@@ -132,11 +151,6 @@ export class SkillState {
   hide(seq: number, callIds: readonly string[]): void {
     for (const id of callIds) this.#sql.exec("UPDATE [skill_outputs] SET hidden = 1 WHERE seq = ? AND call_id = ?", seq, id);
     this.forget();
-  }
-
-  /** What is known from messages alone: forgotten where the session's own record says all that is loaded. */
-  forgetRestored(): void {
-    this.#sql.exec("DELETE FROM [skills_loaded] WHERE restored = 1");
   }
 
   /** Messages that are gone. What was loaded by them stays loaded. */

@@ -16,10 +16,10 @@ import { checkNewBlocks } from "@sessionplane/engine/context/new-blocks";
 import { connect } from "../../catalog/db.ts";
 import { findSessionIdByExternalId, findSessionToOpen, insertSession } from "../../catalog/sessions.ts";
 import type { AppEnv } from "../../env.ts";
-import { tenantOf } from "../../http/authenticate.ts";
+import { missingScope, tenantOf } from "../../http/authenticate.ts";
 import { etagOf } from "../../http/etag.ts";
 import { keepReply, resourceId } from "../../http/idempotency.ts";
-import { type TenantPrincipal, rulesOf } from "../../http/principal.ts";
+import { type TenantPrincipal, rulesOf, sourceOf } from "../../http/principal.ts";
 import { type App, json, jsonBody, reply, tenantRoute } from "../../http/routes.ts";
 import { callObject, callSession } from "../../session-client.ts";
 import { policyContradiction } from "../../session-policy.ts";
@@ -49,6 +49,8 @@ async function createSession(c: Context<AppEnv>, input: CreateSession): Promise<
     return err(fieldProblem("invalid", "/parent_session_id", "is not a session of this tenant"));
   }
   const { blocks = [] } = input;
+  // As writing a block alone does: what is in one stands in the prompt.
+  if (blocks.length > 0 && sourceOf(tenant) === "client") return err(missingScope("sessions:write-as-server"));
   const misfit = checkNewBlocks(blocks);
   if (misfit !== null) return err(misfit);
   const db = connect(c.env.CATALOG);
