@@ -2,12 +2,14 @@
 import { readOptions, stopWith } from "../scripts/options.ts";
 import { table } from "../scripts/demo/terminal.ts";
 import { api } from "./api.ts";
+import { COMPACTION_PARTS, compaction } from "./compaction.ts";
 import { engine, ENGINE_PARTS } from "./engine.ts";
 import type { Comparison } from "./measure.ts";
 
 const BENCHMARKS: Readonly<Record<string, (parts: readonly string[]) => Promise<Comparison[]>>> = {
   api,
   engine,
+  compaction,
   search: () => engine(["search"]),
 };
 
@@ -18,7 +20,8 @@ aim begins with ≤ it is a time over a time, and lower is better.
   npm run bench -- NAME [PART…] [--json]
 
   NAME    ${Object.keys(BENCHMARKS).join(", ")}
-  PART    of engine, all when none is named: ${ENGINE_PARTS.join(", ")}
+  PART    all when none is named. Of engine: ${ENGINE_PARTS.join(", ")}.
+          Of compaction: ${COMPACTION_PARTS.join(", ")}.
   --json  one object, for programs
 `;
 
