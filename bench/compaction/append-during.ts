@@ -1,6 +1,6 @@
 /**
  * Appends to a session over HTTP while a compaction of it runs, from the request of the job to its end,
- * against as many appends to the same session without one. The two take turns; the medians are of all appends.
+ * against as many appends to the same session without one, half of them before the job. The medians are of all appends.
  */
 import type { Call } from "../../scripts/demo/client.ts";
 import { grouped } from "../engine/sizes.ts";
@@ -11,7 +11,7 @@ const ROUNDS = 5;
 /** Two calls of the model. */
 const MESSAGES = 1_000;
 const MODEL_MS = 1_500;
-const WARM_UPS = 50;
+const WARM_UP_APPENDS = 50;
 
 type Appended = { readonly compaction_job_id: string | null };
 
@@ -23,12 +23,16 @@ async function appendOnce(call: Call, session: string, id: string): Promise<{ ms
   return { ms: performance.now() - started, isCompacting: job !== null };
 }
 
-/** One round: appends until a job has ended, then as many without one. */
-async function round(plane: Plane, call: Call): Promise<{ during: number[]; alone: number[] }> {
+/** One round: appends until a job has ended, and as many without one, `before` of them before it and the others after it. */
+async function round(plane: Plane, call: Call, before: number): Promise<{ during: number[]; alone: number[] }> {
   const session = await plane.session(call, MESSAGES);
-  for (let index = 0; index < WARM_UPS; index++) await appendOnce(call, session, `w${index}`);
+  for (let index = 0; index < WARM_UP_APPENDS; index++) await appendOnce(call, session, `w${index}`);
   const during: number[] = [];
   const alone: number[] = [];
+  const rest = async (count: number) => {
+    while (alone.length < count) alone.push((await appendOnce(call, session, `a${alone.length}`)).ms);
+  };
+  await rest(before);
   const job = await call<Job>("POST", `/v1/sessions/${session}/compactions`, {});
   for (let isCompacting = true; isCompacting;) {
     const append = await appendOnce(call, session, `d${during.length}`);
@@ -37,15 +41,20 @@ async function round(plane: Plane, call: Call): Promise<{ during: number[]; alon
   }
   const { state, error } = await call<Job>("GET", `/v1/sessions/${session}/compaction-jobs/${job.id}`);
   if (state !== "applied") throw new Error(`the job is ${state}: ${JSON.stringify(error)}`);
-  while (alone.length < during.length) alone.push((await appendOnce(call, session, `a${alone.length}`)).ms);
+  await rest(during.length);
   return { during, alone };
 }
 
 export async function appendDuring(plane: Plane): Promise<Comparison> {
   const call = await plane.tenant(SERVED_MODEL);
   plane.model.answerAfter(MODEL_MS);
+  // The first round warms up, and tells how many appends there is time for.
+  let last = await round(plane, call, 0);
   const rounds = [];
-  for (let number = 0; number < ROUNDS; number++) rounds.push(await round(plane, call));
+  for (let number = 0; number < ROUNDS; number++) {
+    last = await round(plane, call, Math.floor(last.during.length / 2));
+    rounds.push(last);
+  }
   plane.model.answerAfter(0);
   const during = rounds.flatMap((one) => one.during);
   const alone = rounds.flatMap((one) => one.alone);
