@@ -16,11 +16,15 @@ export type Comparison = {
 /** One of the works. What `before` does is not timed. */
 export type Timed = { readonly before?: (round: number) => Promise<void>; readonly work: (round: number) => Promise<void> };
 
-const median = (values: readonly number[]): number => {
+export const median = (values: readonly number[]): number => {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);
   return sorted.length % 2 === 1 ? (sorted[middle] ?? 0) : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2;
 };
+
+/** The value below which so large a share of the values is. */
+export const quantile = (values: readonly number[], share: number): number =>
+  values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) * share)] ?? 0;
 
 async function timed({ before, work }: Timed, round: number): Promise<number> {
   await before?.(round);

@@ -2,12 +2,19 @@
 import { readOptions, stopWith } from "../scripts/options.ts";
 import { table } from "../scripts/demo/terminal.ts";
 import { api } from "./api.ts";
+import { COMPACTION_PARTS, compaction } from "./compaction.ts";
 import { engine, ENGINE_PARTS } from "./engine.ts";
 import type { Comparison } from "./measure.ts";
+import { retention } from "./retention.ts";
 
-const BENCHMARKS: Readonly<Record<string, (parts: readonly string[]) => Promise<Comparison[]>>> = {
+/** `print`: for what is more than a comparison; not for programs. */
+type Benchmark = (parts: readonly string[], print: (text: string) => void) => Promise<Comparison[]>;
+
+const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   api,
   engine,
+  compaction,
+  retention: (_parts, print) => retention(print),
   search: () => engine(["search"]),
 };
 
@@ -18,7 +25,8 @@ aim begins with ≤ it is a time over a time, and lower is better.
   npm run bench -- NAME [PART…] [--json]
 
   NAME    ${Object.keys(BENCHMARKS).join(", ")}
-  PART    of engine, all when none is named: ${ENGINE_PARTS.join(", ")}
+  PART    all when none is named. Of engine: ${ENGINE_PARTS.join(", ")}.
+          Of compaction: ${COMPACTION_PARTS.join(", ")}.
   --json  one object, for programs
 `;
 
@@ -29,7 +37,7 @@ if (benchmark === undefined) stopWith(`there is no benchmark ${name || "without 
 
 // The workers would log to the standard output, which is the results' alone.
 process.env.WRANGLER_LOG ??= "error";
-const results = await benchmark(parts);
+const results = await benchmark(parts, (text) => void (values.json || process.stdout.write(`${text}\n`)));
 if (values.json) {
   process.stdout.write(`${JSON.stringify(Object.fromEntries(results.map(({ name: key, ...rest }) => [key, rest])))}\n`);
 } else {

@@ -13,6 +13,8 @@ const CREATE = `
     tokens INTEGER NOT NULL, path_tokens INTEGER NOT NULL, bytes INTEGER NOT NULL, path_bytes INTEGER NOT NULL,
     ordinal INTEGER NOT NULL, call_ids TEXT, continuations INTEGER NOT NULL, json TEXT NOT NULL) STRICT`;
 const INSERT = "INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+/** What a plan can't do without. */
+const WALK = "SELECT seq, id, tokens, call_ids FROM messages ORDER BY seq";
 const ROWS_PER_CHUNK = 200;
 
 type Values = readonly (string | number | null)[];
@@ -63,6 +65,8 @@ export class BareMessages extends DurableObject {
       }
       case "history":
         return this.#history(work.times, work.count);
+      case "plan":
+        return this.#walk(work.times);
       case "recent":
       case "search":
       case "edit":
@@ -83,6 +87,20 @@ export class BareMessages extends DurableObject {
     let done = NOTHING;
     for (let pass = 0; pass < times; pass++) done = await drain(this.#stream(), count);
     return done;
+  }
+
+  #walk(times: number): Done {
+    let [messages, tokens] = [0, 0];
+    for (let pass = 0; pass < times; pass++) {
+      messages = 0;
+      const rows = this.ctx.storage.sql.exec(WALK).raw<[seq: number, id: string, tokens: number, callIds: string | null]>();
+      for (const row of rows) {
+        messages += 1;
+        tokens += row[2];
+      }
+    }
+    if (tokens === 0) throw new Error("the rows have no tokens");
+    return { messages, bytes: 0 };
   }
 
   #stream(): ReadableStream<Uint8Array> {

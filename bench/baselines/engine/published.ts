@@ -40,7 +40,8 @@ export class PublishedSession extends DurableObject {
         return this.#search(work.times);
       case "edit":
       case "replace_one":
-        throw new Error("the published engine is asked for searches alone");
+      case "plan":
+        throw new Error(`the published engine is not asked for ${work.op}`);
       case "drop":
         await this.ctx.storage.deleteAll();
     }

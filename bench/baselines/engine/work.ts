@@ -18,6 +18,8 @@ export type Work =
   /** The newest messages of at most so many bytes. */
   | { readonly op: "recent"; readonly max_bytes: number; readonly times: number }
   | { readonly op: "leaf" }
+  /** What a compaction would stand for: a walk over all that is stored of the messages but their content. */
+  | { readonly op: "plan"; readonly times: number }
   /** Words of the messages in turn; the first search makes the index. */
   | { readonly op: "search"; readonly times: number }
   /** Other text for messages somewhere in the session. */

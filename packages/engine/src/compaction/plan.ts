@@ -85,12 +85,13 @@ function tailStart(items: readonly PlanItem[], policy: CompactionPolicy): number
 function forbiddenBoundaries(items: readonly PlanItem[]): boolean[] {
   const first = new Map<string, number>();
   const last = new Map<string, number>();
-  for (const [index, item] of items.entries()) {
-    for (const id of item.kind === "message" ? item.callIds : []) {
+  items.forEach((item, index) => {
+    if (item.kind === "overlay") return;
+    for (const id of item.callIds) {
       if (!first.has(id)) first.set(id, index);
       last.set(id, index);
     }
-  }
+  });
   const forbidden = Array<boolean>(items.length + 1).fill(false);
   for (const [id, from] of first) forbidden.fill(true, from + 1, (last.get(id) ?? from) + 1);
   return forbidden;
@@ -115,7 +116,8 @@ function alignToCalls(stretch: Stretch, forbidden: readonly boolean[]): Stretch 
 }
 
 /** What no summary stands for yet: all that a compaction can gain from. */
-const freshTokens = (items: readonly PlanItem[]): number => sumTokens(items.filter((item) => item.kind === "message"));
+const freshTokens = (items: readonly PlanItem[]): number =>
+  items.reduce((sum, item) => (item.kind === "message" ? sum + item.tokens : sum), 0);
 
 /** A range that is mostly an earlier summary costs a model call and saves next to nothing. */
 const gains = (items: readonly PlanItem[], policy: CompactionPolicy): boolean =>

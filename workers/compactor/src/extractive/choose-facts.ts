@@ -15,15 +15,19 @@ const JSON_MARKS = /[{}[\]"]|\\[nt"]/g;
 /** A tool's JSON without its keys and quotes: those are not facts. */
 const valuesIn = (json: string): string => json.replace(JSON_KEY, " ").replace(JSON_MARKS, " ");
 
+/** A key point ends with the id of its message: where it was said, not what. */
+export const withoutId = (line: string): string => line.replace(/ \[[^\]]*\]$/, "");
+
 type Weighed = { readonly text: string; readonly weight: number };
 
 function linesOf(entry: Entry): Weighed[] {
+  if (entry.kind === "summary") return entry.text.split("\n").map((line) => ({ text: withoutId(line), weight: SPOKEN }));
   return entry.text.split("\n").map((line) => {
     if (line.startsWith("Input: ")) return { text: valuesIn(line), weight: GIVEN_TO_TOOL };
     if (line.startsWith("Output: ")) return { text: valuesIn(line), weight: SHOWN_BY_TOOL };
     return {
       text: line.startsWith("[Tool: ") ? "" : line,
-      weight: entry.kind === "message" && entry.role === "tool" ? 0 : SPOKEN,
+      weight: entry.role === "tool" ? SHOWN_BY_TOOL : SPOKEN,
     };
   });
 }

@@ -45,6 +45,41 @@ describe("extract", () => {
     for (const fact of ["4WQ150", "HAT123", "HAT999", "gift_card_77"]) expect(later).toContain(fact);
   });
 
+  test("adds up the tools of an earlier summary, and does not list the ids of its messages as facts", () => {
+    const first = extract(
+      [...TRIP, says("trajectory-7-0", "user", "My certificate 7504069 should pay for the later flight.")],
+      400,
+    );
+    expect(first).toContain("[trajectory-7-0]");
+    const call = says("m7", "tool", "[Tool: search_flights]\nInput: {}");
+    const later = extract([{ kind: "summary", text: first }, call, says("m8", "assistant", "It was searched once more.")], 400);
+    expect(section(later, "Key Points")).toContain("Tools called: search_flights ×2");
+    expect(section(later, "Facts")).not.toContain("trajectory");
+  });
+
+  test("leaves out of the open items what the assistant replied to, unless it asked back", () => {
+    const asks = says("m1", "user", "Is there a seat by the window?");
+    const open = (reply: string) => section(extract([asks, says("m2", "assistant", reply)], 300), "Open Items");
+    expect(open("There is one in row 12.")).toBe("None.");
+    expect(open("On which of the two flights?")).toContain("a seat by the window?");
+  });
+
+  test("prefers sentences to lines of lists and code, says each once, and shows no marks of bold", () => {
+    const offer =
+      "**Flight HAT110**\n\n- **Departure:** 10:00 PM EST\n\n```\nprint(offer)\n```\n\nFlight **HAT110** is the cheapest of them.";
+    const points = section(extract([says("m1", "assistant", offer), says("m2", "assistant", offer)], 250), "Key Points");
+    expect(points.match(/Flight HAT110 is the cheapest of them\./g)).toHaveLength(1);
+    expect(points).not.toMatch(/\*\*|print/);
+    expect(points.indexOf("cheapest")).toBeGreaterThan(-1);
+  });
+
+  test("cuts a topic and a state that are too long between words", () => {
+    const long = `I would like to know ${"whether it is possible and ".repeat(30)}so on.`;
+    const summary = extract([says("m1", "user", long)], 200);
+    expect(section(summary, "Topic")).toMatch(/(whether|it|is|possible|and)…$/);
+    expect(section(summary, "Current State")).toMatch(/^- user: I would like .*(whether|it|is|possible|and)…$/);
+  });
+
   test("says the same of the same", () => {
     expect(extract(TRIP, 300)).toBe(extract(TRIP, 300));
   });

@@ -3,29 +3,12 @@ const DAMPING = 0.85;
 const ITERATIONS = 20;
 /** The graph grows with the square of this; longer input is ranked by its longest sentences. */
 const MAX_SENTENCES = 600;
-const MIN_SENTENCE_LENGTH = 12;
-/** Longer ones are lists or data: cut, so that one can't fill the summary. */
-const MAX_SENTENCE_LENGTH = 400;
 
 const STOP_WORDS = new Set(
   "a an and are as at be been but by can could did do does for from had has have he her his how i if in into is it its me my no not of on or our out please she should so than that the their them then there these they this to was we were what when where which who will with would you your".split(
     " ",
   ),
 );
-
-/** Sentences of a text, trimmed; a line break ends one too. */
-export function sentencesOf(text: string): string[] {
-  return text
-    .split(/(?<=[.!?。！？])\s+|(?<=[。！？])|\n+/u)
-    .map((sentence) => sentence.trim())
-    .filter(
-      (sentence) =>
-        sentence.length >= MIN_SENTENCE_LENGTH || /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]{4}/u.test(sentence),
-    )
-    .map((sentence) =>
-      sentence.length > MAX_SENTENCE_LENGTH ? `${[...sentence].slice(0, MAX_SENTENCE_LENGTH).join("")}…` : sentence,
-    );
-}
 
 const wordsOf = (sentence: string): Set<string> =>
   new Set((sentence.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).filter((word) => !STOP_WORDS.has(word)));

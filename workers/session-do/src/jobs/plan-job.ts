@@ -5,13 +5,19 @@ import { segments, standing } from "@sessionplane/engine/history/apply-overlays"
 import type { Range } from "@sessionplane/engine/tree/runs";
 import type { SessionStore } from "../session-store.ts";
 
-function* itemsOf(store: SessionStore, path: readonly Range[]): Generator<PlanItem> {
+/** Most messages have none: they share this. */
+const NO_CALLS: readonly string[] = [];
+const callsOf = (json: string | null): readonly string[] => (json === null ? NO_CALLS : (JSON.parse(json) as string[]));
+
+/** A list, not a generator: the plan looks at it several times, and it may be very long. */
+function itemsOf(store: SessionStore, path: readonly Range[]): PlanItem[] {
+  const items: PlanItem[] = [];
   const masks = store.skills.masks();
   const hiddenIn = (seq: number): number => (masks.has(seq) ? store.skills.savingIn(seq).tokens : 0);
   for (const segment of segments(path, standing(store.overlays.all(), path))) {
     if (segment.kind === "overlay") {
       const { id, from_id, to_id, from_seq, to_seq, messages, tokens_after } = segment.overlay;
-      yield {
+      items.push({
         kind: "overlay",
         overlayId: id,
         fromId: from_id,
@@ -20,14 +26,13 @@ function* itemsOf(store: SessionStore, path: readonly Range[]): Generator<PlanIt
         toSeq: to_seq,
         messages,
         tokens: tokens_after,
-      };
+      });
       continue;
     }
-    for (const row of store.messages.scanMeta(segment.path)) {
-      const callIds = row.call_ids === null ? [] : (JSON.parse(row.call_ids) as string[]);
-      yield { kind: "message", id: row.id, seq: row.seq, tokens: row.tokens - hiddenIn(row.seq), callIds };
-    }
+    for (const { id, seq, tokens, call_ids } of store.messages.scanMeta(segment.path))
+      items.push({ kind: "message", id, seq, tokens: tokens - hiddenIn(seq), callIds: callsOf(call_ids) });
   }
+  return items;
 }
 
 /** Messages of the path that came after its newest overlay was made; undefined when it has none. */
@@ -44,7 +49,7 @@ export function planFor(
   force: boolean,
 ): { readonly plan: CompactionPlan; readonly items: number } {
   const path = store.messages.pathTo(leafSeq);
-  const items = [...itemsOf(store, path)];
+  const items = itemsOf(store, path);
   const since = messagesSinceLast(store, items, path);
   const plan = planCompaction(items, policy, {
     force,
