@@ -48,6 +48,11 @@ type ReadTuple = [
   json: string,
 ];
 
+/** What planning and totals need of a message. */
+export type MessageWeight = Pick<MessageRow, "seq" | "id" | "role" | "bytes" | "tokens" | "call_ids">;
+type WeightTuple = [seq: number, id: string, role: string, bytes: number, tokens: number, call_ids: string | null];
+const SCAN_WEIGHTS = "SELECT seq, id, role, bytes, tokens, call_ids FROM [messages] WHERE seq BETWEEN ? AND ? ORDER BY seq";
+
 export class MessageRows {
   readonly #sql: Sql;
 
@@ -184,12 +189,9 @@ export class MessageRows {
   }
 
   /** The same without content. */
-  scanMeta(range: Range): Iterable<MessageMetaRow> {
-    return this.#sql.exec<MessageMetaRow>(
-      `SELECT ${META} FROM [messages] WHERE seq BETWEEN ? AND ? ORDER BY seq`,
-      range.first,
-      range.last,
-    );
+  *scanMeta({ first, last }: Range): Generator<MessageWeight> {
+    const rows = this.#sql.exec(SCAN_WEIGHTS, first, last).raw<WeightTuple>();
+    for (const [seq, id, role, bytes, tokens, call_ids] of rows) yield { seq, id, role, bytes, tokens, call_ids };
   }
 
   /** What a split message has in further rows. */

@@ -6,7 +6,7 @@ import type { Sql } from "./database.ts";
 import type { MessageDraft } from "../../messages/draft.ts";
 import type { Range } from "../../tree/runs.ts";
 import { EditStore, NO_SIZE, type Size } from "./edit-store.ts";
-import { type MessageMetaRow, type MessageRead, type MessageRow, MessageRows } from "./message-rows.ts";
+import { type MessageMetaRow, type MessageRead, type MessageRow, type MessageWeight, MessageRows } from "./message-rows.ts";
 import { RunStore } from "./run-store.ts";
 import type { Sequence } from "./sequence.ts";
 import { type TreeRow, TreeRowStore } from "./tree-row.ts";
@@ -207,7 +207,7 @@ export class MessageTree {
     return this.#rows.scan(path, order);
   }
 
-  *scanMeta(path: readonly Range[]): Generator<MessageMetaRow> {
+  *scanMeta(path: readonly Range[]): Generator<MessageWeight> {
     for (const range of path) yield* this.#rows.scanMeta(range);
   }
 
