@@ -48,6 +48,7 @@ export async function summaryOf({ messages, plan }: Range, policy: CompactionPol
     messages: plan.messages,
     tokens_before: plan.tokens,
     tokens_after: null,
+    renews_overlay_id: null,
     attempts: 1,
     overlay_id: null,
     model: MODEL,
@@ -70,12 +71,15 @@ export async function summaryOf({ messages, plan }: Range, policy: CompactionPol
         tokens: plan.tokens,
         policy,
         rejected_because: null,
+        instructions: null,
       }),
     readRange: async () =>
       ok({
         items: messages.map((message) => ({ kind: "message", message, tokens: estimateMessage(message), created_at: 0 })),
         next_seq: null,
       }),
+    renew: async () => ok(Date.now() + LEASE_MS),
+    record: async () => ok(null),
     commit: async (_fence, commit) => {
       done.commit = commit;
       return ok(ended("applied"));

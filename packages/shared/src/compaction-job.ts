@@ -1,7 +1,7 @@
 /** A compaction job: one attempt, with retries, to replace a range by a summary. */
 import * as z from "zod";
 import { moneySchema } from "./money.ts";
-import { retentionSchema } from "./overlay.ts";
+import { retentionSchema, summarySchema } from "./overlay.ts";
 
 export const jobStateSchema = z.enum(["queued", "running", "applied", "stale", "rejected", "failed", "cancelled"]);
 export type JobState = z.infer<typeof jobStateSchema>;
@@ -19,7 +19,7 @@ export const requestCompactionSchema = z
   .strictObject({
     leaf_id: messageId.optional(),
     dry_run: z.boolean().optional().meta({ description: "Plan, and change nothing" }),
-    summary: z.string().min(1).max(1_000_000).optional().meta({ description: "Stands for the messages from from_id to to_id" }),
+    summary: summarySchema.optional().meta({ description: "Stands for the messages from from_id to to_id" }),
     from_id: messageId.optional(),
     to_id: messageId.optional(),
   })

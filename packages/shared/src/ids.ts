@@ -72,9 +72,13 @@ export const attachmentIdSchema = idSchema("attachment");
 export const jobIdSchema = idSchema("job");
 export const overlayIdSchema = idSchema("overlay");
 
+const OVERLAY_MESSAGE = "compaction_";
+
 /** Ids that a read makes up for overlays, and ids of overlays: no message may carry one. */
 const RESERVED_MESSAGE_ID = /^(compaction_|ovl_)/;
 export const isReservedMessageId = (id: string): boolean => RESERVED_MESSAGE_ID.test(id);
 
 /** The id under which an overlay stands in a history. */
-export const overlayMessageId = (id: OverlayId): string => `compaction_${id}`;
+export const overlayMessageId = (id: OverlayId): string => `${OVERLAY_MESSAGE}${id}`;
+/** The overlay's id, from it or from that of its message. */
+export const overlayIdOf = (id: string): string => (id.startsWith(OVERLAY_MESSAGE) ? id.slice(OVERLAY_MESSAGE.length) : id);

@@ -11,6 +11,15 @@ export const retentionSchema = z
   .meta({ id: "Retention" });
 export type Retention = z.infer<typeof retentionSchema>;
 
+/** UTF-8 bytes: a summary is one row. */
+const MAX_SUMMARY_BYTES = 1_048_576;
+export const summarySchema = z
+  .string()
+  .min(1)
+  .refine((text) => new TextEncoder().encode(text).byteLength <= MAX_SUMMARY_BYTES, {
+    message: `at most ${MAX_SUMMARY_BYTES} bytes`,
+  });
+
 export const overlaySchema = z
   .object({
     id: z.string(),

@@ -9,7 +9,7 @@ import { parseId } from "./ids.ts";
 import { blockLabelSchema, newBlockSchema, putEntrySchema } from "./block.ts";
 import { messageIdSchema, newMessageSchema, toolCallIdSchema } from "./message.ts";
 import { skillKeySchema } from "./skill.ts";
-import { retentionSchema } from "./overlay.ts";
+import { retentionSchema, summarySchema } from "./overlay.ts";
 import { sessionSettingsSchema } from "./session.ts";
 
 export const TRANSFER_FORMAT = "sessionplane/1";
@@ -48,7 +48,7 @@ export const overlayLineSchema = z.strictObject({
     id: overlayId,
     from_id: z.string().min(1).max(128),
     to_id: z.string().min(1).max(128),
-    summary: z.string().min(1).max(1_000_000),
+    summary: summarySchema,
     retention: retentionSchema.nullable(),
     model: z.string().max(200).nullable(),
     stale: z.boolean(),

@@ -3,6 +3,7 @@
  * is stored is not touched. Reasoning stays as it is: providers check it against a signature. Source of the
  * defaults, of the texts and of what is cut: Cloudflare's Agents packages, of the step: theirs of Think.
  */
+import { isReservedMessageId } from "@sessionplane/shared/ids";
 import { isToolPart } from "@sessionplane/shared/message";
 import { shortenText } from "./shorten-text.ts";
 import { truncateValue } from "./truncate-value.ts";
@@ -64,9 +65,13 @@ export function truncateMessage<M extends MessageOfParts>(message: M, options: T
   return parts.every((part, index) => part === message.parts[index]) ? message : { ...message, parts };
 }
 
+/** What stands for compacted messages is short already, and its facts come last. */
+const isSummary = (message: MessageOfParts): boolean =>
+  "id" in message && typeof message.id === "string" && isReservedMessageId(message.id);
+
 /** Root first. The same array when nothing is older; no message is changed, and those that stay are the same objects. */
 export function truncateOlderMessages<M extends MessageOfParts>(messages: M[], options: TruncateOptions = {}): M[] {
   const older = olderCount(messages.length, options);
   if (older === 0) return messages;
-  return messages.map((message, index) => (index < older ? truncateMessage(message, options) : message));
+  return messages.map((message, index) => (index < older && !isSummary(message) ? truncateMessage(message, options) : message));
 }

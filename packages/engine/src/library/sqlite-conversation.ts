@@ -16,6 +16,7 @@ import type {
   Weighed,
   Writer,
 } from "./conversation.ts";
+import { readOriginals } from "../context/read-originals.ts";
 import type { Outcome, Recall } from "../context/run-tool.ts";
 import { StoredSkills } from "./context/loaded-skills.ts";
 import { StoredText } from "./context/stored-text.ts";
@@ -34,8 +35,7 @@ import {
   readWindows,
   unknownLeaf,
 } from "./storage/read-messages.ts";
-import { recallMessages } from "./storage/recall-messages.ts";
-import { searchMessages } from "./storage/search-messages.ts";
+import { completeIndex, searchMessages } from "./storage/search-messages.ts";
 import type { SessionTables } from "./storage/session-tables.ts";
 import type { TextKind } from "./storage/text-store.ts";
 import { appendMessage, clearMessages, deleteMessages, importMessage, updateMessage } from "./storage/write-messages.ts";
@@ -172,6 +172,8 @@ export class SqliteConversation implements Conversation {
 
   async recall(what: Recall): Promise<Outcome<string | null>> {
     const tables = this.#tables;
-    return tables === null ? { ok: true, value: null } : recallMessages(tables, what);
+    if (tables === null) return { ok: true, value: null };
+    if (what.query !== undefined) completeIndex(tables);
+    return readOriginals(tables, what);
   }
 }

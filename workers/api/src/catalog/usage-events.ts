@@ -56,11 +56,16 @@ export async function listUsageEvents(db: CatalogDb, scope: Scope, filter: Usage
 const stored = ({ event, recordedAt }: Pick<EventRow, "event" | "recordedAt">): StoredUsage => ({ event, recordedAt });
 
 /** At most two: an event's id is its session's. */
-export async function explainEvents(db: CatalogDb, scope: Scope, eventId: string): Promise<ExplainedUsage[]> {
+export async function explainEvents(
+  db: CatalogDb,
+  scope: Scope,
+  eventId: string,
+  sessionId: string | undefined,
+): Promise<ExplainedUsage[]> {
   const rows = await db
     .select()
     .from(usageEvents)
-    .where(and(ofScope(scope), eq(usageEvents.eventId, eventId)))
+    .where(and(ofScope(scope), eq(usageEvents.eventId, eventId), equals(usageEvents.sessionId, sessionId)))
     .limit(2)
     .all();
   const adjustments = await adjustmentsOf(db, rows);

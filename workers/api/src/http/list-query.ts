@@ -53,3 +53,11 @@ export function pageFrom<T>(
 
 /** For lists of what the catalog itself owns: they never lag. */
 export const now = (): string => new Date().toISOString();
+
+/** A list that is short by its nature, whole. */
+export const wholeList = <T>(data: readonly T[]): Page<T> => ({
+  data: [...data],
+  has_more: false,
+  next_cursor: null,
+  as_of: now(),
+});

@@ -19,7 +19,7 @@ import type { BlockRow } from "./block-store.ts";
 import { isFrozen, listTools, readPrompt, refreshPrompt, remindsOfSkills } from "./prompt.ts";
 import { SessionTools } from "./session-tools.ts";
 import { type Listings, toBlock, toEntry } from "./show-block.ts";
-import { SkillShelf, listsTenantSkills } from "./skill-shelf.ts";
+import { SkillShelf, SkillsUnreachable, listsTenantSkills } from "./skill-shelf.ts";
 import { deleteBlock, patchBlock, putBlock, writeText } from "./write-block.ts";
 import { deleteEntry, findEntry, listEntries, putEntry } from "./write-entry.ts";
 
@@ -67,6 +67,7 @@ export class SessionContext implements ContextRpc {
     try {
       return await work(store);
     } catch (error) {
+      if (!(error instanceof SkillsUnreachable)) throw error;
       logError("skills_unreachable", error, { session_id: store.row.session_id });
       return err(UNREACHABLE);
     }
@@ -107,10 +108,12 @@ export class SessionContext implements ContextRpc {
     if (!written.ok) return written;
     const { value: row, replayed } = written.value;
     if (row === null) return err(NOT_FOUND);
-    return this.#reaching(async (store) => {
+    const shown = await this.#reaching(async (store) => {
       const listings = await this.#shelf(store).listings([row]);
       return ok({ value: toBlock(row, store.entries, listings), replayed });
     });
+    // It is written: what its list could not be read for is shown without it.
+    return shown.ok ? shown : this.#turns.read((store) => ok({ value: toBlock(row, store.entries, NO_LISTINGS), replayed }));
   }
 
   listBlocks(): Promise<Result<readonly Block[], Problem>> {

@@ -7,22 +7,23 @@ import { MAX_BLOCK_DESCRIPTION_LENGTH, putEntrySchema } from "@sessionplane/shar
 import { NOT_FOUND, type Problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { Idempotency, Written } from "@sessionplane/shared/rpc/session-rpc";
+import { readOriginals } from "@sessionplane/engine/context/read-originals";
+import { resultsText } from "@sessionplane/engine/context/results-text";
 import type { Outcome, Recall, ToolTarget, Usage } from "@sessionplane/engine/context/run-tool";
 import type { ToolBlock } from "@sessionplane/engine/context/tools";
+import { ANY_TIME } from "@sessionplane/engine/storage/sqlite/search-index";
 import { estimateText } from "@sessionplane/engine/tokens/estimate";
 import { checkOpen } from "../messages/write-checks.ts";
 import { buildIndex, searchMessages } from "../messages/search.ts";
 import type { SessionStore } from "../session-store.ts";
 import type { Turns } from "../turns.ts";
 import type { BlockRow } from "./block-store.ts";
-import { recall } from "./recall.ts";
 import type { SkillShelf } from "./skill-shelf.ts";
 import { toToolBlock } from "./show-block.ts";
 import { writeText } from "./write-block.ts";
 import { putEntry } from "./write-entry.ts";
 
 const MAX_RESULTS = 10;
-const ANY_TIME = { from: 0, before: Number.MAX_SAFE_INTEGER };
 
 /** What a model says of an entry, as a line: it may have written several, or an essay. */
 const lineOf = (text: string): string =>
@@ -158,7 +159,7 @@ export class SessionTools implements ToolTarget {
 
   search(label: string, query: string): string | null {
     const found = this.#store.entries.search(label, query, MAX_RESULTS);
-    return found.length === 0 ? null : found.map(({ key, content }) => `[${key}] ${content}`).join("\n---\n");
+    return resultsText(found.map(({ key, content }) => ({ heading: key, content })));
   }
 
   /** A session without a user has no other conversations: it searches its own. */
@@ -170,11 +171,11 @@ export class SessionTools implements ToolTarget {
       this.problem = found.error;
       return null;
     }
-    const hits = found.value.hits;
-    return hits.length === 0 ? null : hits.map(({ role, content }) => `[${role}] ${content}`).join("\n---\n");
+    return resultsText(found.value.hits.map(({ role, content }) => ({ heading: role, content })));
   }
 
-  recall(what: Recall): Promise<Outcome<string | null>> {
-    return recall(this.#store, what);
+  async recall(what: Recall): Promise<Outcome<string | null>> {
+    const refused = what.query === undefined ? null : await buildIndex(this.#store);
+    return refused === null ? readOriginals(this.#store, what) : { ok: false, because: refused.detail };
   }
 }

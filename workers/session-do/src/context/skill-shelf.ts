@@ -14,6 +14,19 @@ const isListed = ({ keys }: Selection, key: string): boolean => keys === null ||
 
 export const listsTenantSkills = ({ kind, settings }: BlockRow): boolean => kind === "skills" && settings.owner === "tenant";
 
+/** R2 did not answer: no fault of whoever asks. */
+export class SkillsUnreachable extends Error {
+  override readonly name = "SkillsUnreachable";
+}
+
+async function reaching<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (cause) {
+    throw new SkillsUnreachable("the skills could not be read", { cause });
+  }
+}
+
 export class SkillShelf {
   readonly #skills: SkillBucket;
 
@@ -27,7 +40,7 @@ export class SkillShelf {
     const found = new Map<string, readonly Skill[]>();
     for (const { label, settings } of blocks.filter(listsTenantSkills)) {
       const prefix = settings.prefix ?? "";
-      const skills = found.get(prefix) ?? (await this.#skills.list(prefix));
+      const skills = found.get(prefix) ?? (await reaching(this.#skills.list(prefix)));
       found.set(prefix, skills);
       const shown = skills
         .map(({ key, description }) => ({ key: key.slice(prefix.length), description }))
@@ -42,7 +55,9 @@ export class SkillShelf {
     const whole = skillKeySchema.safeParse(`${selection.prefix ?? ""}${key}`);
     if (key === "" || !whole.success || !isListed(selection, key)) return null;
     const pinned =
-      loaded?.version == null ? null : await this.#skills.readVersion(whole.data, loaded.version, loaded.sha256 ?? undefined);
-    return pinned ?? this.#skills.read(whole.data);
+      loaded?.version == null
+        ? null
+        : await reaching(this.#skills.readVersion(whole.data, loaded.version, loaded.sha256 ?? undefined));
+    return pinned ?? reaching(this.#skills.read(whole.data));
   }
 }

@@ -6,6 +6,7 @@ import { linksTo } from "@sessionplane/shared/attachment";
 import { type Message, messageSchema } from "@sessionplane/shared/message";
 import type { HistoryPlan, Read } from "@sessionplane/engine/history/read-history";
 import { DEFAULT_TOOL_OUTPUT_CHARS, olderCount, truncateMessage } from "@sessionplane/engine/history/truncate-older";
+import type { MessageRead } from "@sessionplane/engine/storage/sqlite/message-rows";
 import { base64Length, valueAt } from "@sessionplane/engine/messages/media";
 import { utf8Bytes } from "@sessionplane/engine/messages/split-text";
 import { estimateMedia, estimateMessage } from "@sessionplane/engine/tokens/estimate";
@@ -42,28 +43,25 @@ export function lostMedia(store: SessionStore, seq: number, message: Message): W
   };
 }
 
-const NOTHING: Weight = { tokens: 0, bytes: 0 };
-
 /** `inline`: the read weighs its attachments too. */
-function cutRead(store: SessionStore, read: Read, inline: boolean): Read {
+function cutRead(store: SessionStore, read: MessageRead, inline: boolean): MessageRead {
   // Too short to hold anything that is.
   if (read.json.length <= DEFAULT_TOOL_OUTPUT_CHARS) return read;
   const message = messageSchema.parse(JSON.parse(read.json));
   const cut = truncateMessage(message, {});
   if (cut === message) return read;
   const json = JSON.stringify(cut);
-  const lost = "overlay" in read ? NOTHING : lostMedia(store, read.seq, cut);
+  const lost = lostMedia(store, read.seq, cut);
   // Those in a document that was unloaded went before.
-  const gone = "overlay" in read ? NOTHING : lostMedia(store, read.seq, message);
+  const gone = lostMedia(store, read.seq, message);
   const bytes = read.bytes - (utf8Bytes(read.json) - utf8Bytes(json)) - (inline ? lost.bytes - gone.bytes : 0);
   const tokens = read.tokens - (estimateMessage(message) - estimateMessage(cut)) - (lost.tokens - gone.tokens);
   return { ...read, json, bytes: Math.max(bytes, utf8Bytes(json)), tokens: Math.max(tokens, 0) };
 }
 
-/** The reads, each that lies before a place cut. */
+/** The reads, each message that lies before a place cut. A summary is short already, and its facts come last. */
 export function* truncated(store: SessionStore, reads: Iterable<Read>, before: number, inline: boolean): Generator<Read> {
   for (const read of reads) {
-    const place = "overlay" in read ? read.overlay.from_seq : read.seq;
-    yield place < before ? cutRead(store, read, inline) : read;
+    yield "overlay" in read || read.seq >= before ? read : cutRead(store, read, inline);
   }
 }

@@ -127,7 +127,7 @@ describe("search_context", () => {
       expect(await index("Deploys", "The deployment of the shop happens on Fridays.")).toBe('Indexed "deploys" in knowledge.');
       await index("Café", "用户喜欢咖啡");
       expect(await search("Friday deployment")).toBe("[deploys]\nThe deployment of the shop happens on Fridays.");
-      expect(await search("咖啡")).toBe("[caf]\n用户喜欢咖啡");
+      expect(await search("咖啡")).toBe("[caf-1ln98yx]\n用户喜欢咖啡");
       await index("Deploys", "Never.");
       expect(await search("Friday")).toBe("No results found.");
       expect(session.getContextBlock("knowledge")?.content).toBe("2 entries indexed.");

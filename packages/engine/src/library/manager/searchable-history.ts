@@ -1,5 +1,6 @@
 /** The conversations of a manager's sessions, searched by a model: as a block's provider and as a tool of its own. */
 import type { SearchProvider } from "../../context/providers.ts";
+import { resultsText } from "../../context/results-text.ts";
 import { searchSessions } from "../../context/run-tool.ts";
 import { toolDefinitions } from "../../context/tools.ts";
 import { type SessionTools, sessionTools } from "../context/session-tools.ts";
@@ -16,7 +17,7 @@ const MAX_RESULTS = 10;
 /** Null: nothing was found. */
 async function found({ search }: Histories, query: string): Promise<string | null> {
   const hits = await search(query, MAX_RESULTS);
-  return hits.length === 0 ? null : hits.map(({ role, content }) => `[${role}] ${content}`).join("\n---\n");
+  return resultsText(hits.map(({ role, content }) => ({ heading: role, content })));
 }
 
 /** Nothing can be written into it. */

@@ -3,12 +3,12 @@ import { formatInstant } from "@sessionplane/shared/fields";
 import { messageSchema } from "@sessionplane/shared/message";
 import { textOf } from "../../search/message-text.ts";
 import { matchExpression, parseQuery } from "../../search/query.ts";
+import { ANY_TIME } from "../../storage/sqlite/search-index.ts";
 import type { SearchResult } from "../conversation.ts";
 import type { SessionTables } from "./session-tables.ts";
 
 /** What is indexed in one transaction. */
 const BYTES_PER_BUILD = 2 * 1024 * 1024;
-const ANY_TIME = { from: 0, before: Number.MAX_SAFE_INTEGER };
 
 /** Indexes what is not indexed yet. */
 export function completeIndex(tables: SessionTables): void {

@@ -92,7 +92,7 @@ export function updateMessage(
     tables.messages.replace(seq, draft, now);
     keepMedia(tables.media, seq, draft, NO_UPLOADS, now);
     tables.search.put(seq, draft.message);
-    tables.skills.note(seq, draft.message, now);
+    tables.skills.note(seq, draft.message, now, before);
     for (const overlay of tables.overlaysOver([seq])) tables.overlays.markStale(overlay.id, tokens);
   });
   return { message: given(json), changed: true };

@@ -60,6 +60,10 @@ export class OverlayStore {
     return this.#all;
   }
 
+  find(id: string): StoredOverlay | undefined {
+    return this.all().find((overlay) => overlay.id === id);
+  }
+
   forget(): void {
     this.#all = undefined;
   }

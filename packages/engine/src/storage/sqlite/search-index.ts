@@ -25,6 +25,8 @@ export type SearchFilter = {
   readonly created: { readonly from: number; readonly before: number };
   readonly path?: readonly Range[];
 };
+export const ANY_TIME: SearchFilter["created"] = { from: 0, before: Number.MAX_SAFE_INTEGER };
+
 /** A place in the order of hits: the best first, and of equal ones the newest. */
 export type SearchPlace = { readonly score: number; readonly seq: number };
 

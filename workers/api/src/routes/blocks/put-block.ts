@@ -16,7 +16,8 @@ export const registerPutBlock = (app: App) =>
       summary: "Define a context block",
       description:
         "Makes it, or replaces its definition. A `content` that is left out stays as it is, so that a definition can be " +
-        "written at every start. A frozen prompt does not change. A block stays of its kind.",
+        "written at every start; whatever else is left out is as if it had never been said. A frozen prompt does not change. A " +
+        "block stays of its kind.",
       tags: ["Context"],
       request: { params: blockParams, body: jsonBody(putBlockSchema) },
       responses: { 200: json(blockSchema, "It was there"), 201: json(blockSchema, "It was made") },

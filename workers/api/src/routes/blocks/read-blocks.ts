@@ -4,7 +4,7 @@ import { pageOf } from "@sessionplane/shared/page";
 import { ok } from "@sessionplane/shared/result";
 import { tenantOf } from "../../http/authenticate.ts";
 import { etagOf } from "../../http/etag.ts";
-import { now } from "../../http/list-query.ts";
+import { wholeList } from "../../http/list-query.ts";
 import { sessionParams } from "../../http/params.ts";
 import { type App, json, reply, tenantRoute } from "../../http/routes.ts";
 import { callSession } from "../../session-client.ts";
@@ -23,7 +23,7 @@ export const registerListBlocks = (app: App) =>
     }),
     async (c) => {
       const blocks = await callSession(c.env, tenantOf(c), c.req.valid("param").session_id, (session) => session.listBlocks());
-      return reply(c, blocks.ok ? ok({ data: blocks.value, has_more: false, next_cursor: null, as_of: now() }) : blocks);
+      return reply(c, blocks.ok ? ok(wholeList(blocks.value)) : blocks);
     },
   );
 

@@ -1,11 +1,12 @@
 /** One summary: looked at, taken back, written again. */
 import { compactionJobSchema, rerunCompactionSchema } from "@sessionplane/shared/compaction-job";
 import { overlayIdSchema } from "@sessionplane/shared/ids";
+import { err } from "@sessionplane/shared/result";
 import { overlaySchema } from "@sessionplane/shared/overlay";
-import { tenantOf } from "../../http/authenticate.ts";
+import { missingScope, tenantOf } from "../../http/authenticate.ts";
 import { idempotencyOrRequest } from "../../http/idempotency.ts";
 import { sessionParams } from "../../http/params.ts";
-import { rulesOf } from "../../http/principal.ts";
+import { rulesOf, sourceOf } from "../../http/principal.ts";
 import { type App, json, optionalJsonBody, reply, tenantRoute } from "../../http/routes.ts";
 import { replyWritten } from "../../http/written.ts";
 import { callSession } from "../../session-client.ts";
@@ -55,7 +56,9 @@ export const registerRerunOverlay = (app: App) =>
       method: "post",
       path: "/v1/sessions/{session_id}/compactions/{overlay_id}/rerun",
       summary: "Write a summary again",
-      description: "Of its messages, with another model or instructions. The present one stands until the new one is there.",
+      description:
+        "Of its messages. The present one stands until the new one is there. Another model or instructions need the scope " +
+        "`sessions:write-as-server`: models read the summary as the conversation.",
       tags: ["Compactions"],
       request: { params: overlayParams, body: optionalJsonBody(rerunCompactionSchema) },
       responses: { 202: json(compactionJobSchema, "The job") },
@@ -64,6 +67,8 @@ export const registerRerunOverlay = (app: App) =>
       const tenant = tenantOf(c);
       const { session_id: id, overlay_id: overlay } = c.req.valid("param");
       const { model, instructions } = c.req.valid("json");
+      if ((model ?? instructions) !== undefined && sourceOf(tenant) !== "server")
+        return reply(c, err(missingScope("sessions:write-as-server")));
       const input = {
         overlay_id: overlay,
         rules: rulesOf(tenant),

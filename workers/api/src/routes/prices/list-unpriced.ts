@@ -1,6 +1,7 @@
 /** `GET /v1/prices/unpriced`: what was used and has no price. */
 import * as z from "zod";
 import { tenantIdSchema } from "@sessionplane/shared/ids";
+import { pageOf } from "@sessionplane/shared/page";
 import { unpricedModelSchema } from "@sessionplane/shared/price";
 import { ok } from "@sessionplane/shared/result";
 import { connect } from "../../catalog/db.ts";
@@ -9,9 +10,7 @@ import { unpricedModels } from "../../catalog/usage-events.ts";
 import { type App, json, operatorRoute, reply } from "../../http/routes.ts";
 
 const MAX_LISTED = 1_000;
-const listSchema = z
-  .object({ data: z.array(unpricedModelSchema), as_of: z.iso.datetime().nullable() })
-  .meta({ id: "UnpricedModels" });
+const listSchema = pageOf(unpricedModelSchema).meta({ id: "UnpricedModels" });
 
 export const registerListUnpriced = (app: App) =>
   app.openapi(
@@ -19,7 +18,8 @@ export const registerListUnpriced = (app: App) =>
       method: "get",
       path: "/v1/prices/unpriced",
       summary: "List what has no price",
-      description: "Classes of models that were used without a price in force, the most used first, at most 1,000.",
+      description:
+        "Classes of models that were used without a price in force, the most used first; at most 1,000, and `has_more` says that there are others: price these first.",
       tags: ["Prices"],
       request: { query: z.strictObject({ tenant_id: tenantIdSchema.optional() }) },
       responses: { 200: json(listSchema, "The classes") },
@@ -27,7 +27,10 @@ export const registerListUnpriced = (app: App) =>
     async (c) => {
       const scope = c.req.valid("query").tenant_id ?? "all_tenants";
       const db = connect(c.env.CATALOG);
-      const [data, asOf] = await Promise.all([unpricedModels(db, scope, MAX_LISTED), catalogAsOf(db, scope)]);
-      return reply(c, ok({ data, as_of: asOf }));
+      const [data, asOf] = await Promise.all([unpricedModels(db, scope, MAX_LISTED + 1), catalogAsOf(db, scope)]);
+      return reply(
+        c,
+        ok({ data: data.slice(0, MAX_LISTED), has_more: data.length > MAX_LISTED, next_cursor: null, as_of: asOf }),
+      );
     },
   );

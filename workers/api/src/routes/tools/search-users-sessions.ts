@@ -7,7 +7,9 @@ import type { Problem } from "@sessionplane/shared/problem";
 import { type Result, ok } from "@sessionplane/shared/result";
 import type { Written } from "@sessionplane/shared/rpc/session-rpc";
 import { MAX_QUERY_LENGTH } from "@sessionplane/shared/search";
+import { resultsText } from "@sessionplane/engine/context/results-text";
 import { searchSessions } from "@sessionplane/engine/context/run-tool";
+import { ANY_TIME } from "@sessionplane/engine/storage/sqlite/search-index";
 import { connect } from "../../catalog/db.ts";
 import { sessionIdsOfUser } from "../../catalog/sessions.ts";
 import type { ApiEnv } from "../../env.ts";
@@ -17,7 +19,6 @@ import { callSession } from "../../session-client.ts";
 import { showHits } from "../search/show-hits.ts";
 
 const MAX_RESULTS = 10;
-const ANY_TIME = { from: 0, before: Number.MAX_SAFE_INTEGER };
 
 type Answer = Result<Written<ToolReply>, Problem>;
 
@@ -43,7 +44,7 @@ export async function searchUsersSessions(
       refused = hits.error;
       return null;
     }
-    return hits.value.length === 0 ? null : hits.value.map(({ role, content }) => `[${role}] ${content}`).join("\n---\n");
+    return resultsText(hits.value.map(({ role, content }) => ({ heading: role, content })));
   });
   if (refused !== null) return { ok: false, error: refused };
   return ok({ value: { output, is_error: isError }, replayed: false });

@@ -97,7 +97,6 @@ export const registerExplainUsageEvent = (app: App) =>
       if (!scope.ok) return reply(c, scope);
       if (sessionId !== undefined && scope.value !== "all_tenants")
         return reply(c, await callObject(c.env, scope.value, sessionId, (session) => session.explainUsageEvent(id)));
-      const found = await explainEvents(connect(c.env.CATALOG), scope.value, id);
-      return reply(c, onlyOne(found.filter((one) => sessionId === undefined || one.session_id === sessionId)));
+      return reply(c, onlyOne(await explainEvents(connect(c.env.CATALOG), scope.value, id, sessionId)));
     },
   );
