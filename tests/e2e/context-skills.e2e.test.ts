@@ -256,11 +256,10 @@ test("over a loop of 40 turns with an eviction the prompt and the tools stay the
       { label: "skills", kind: "skills" },
     ],
   });
-  const prefix = async () =>
-    JSON.stringify([
-      (await tenant.call("GET", `${path}/prompt`)).body["prompt"],
-      (await tenant.call("GET", `${path}/tools`)).body,
-    ]);
+  const prefix = async () => {
+    const [prompt, tools] = [await tenant.call("GET", `${path}/prompt`), await tenant.call("GET", `${path}/tools`)];
+    return JSON.stringify([prompt.body["prompt"], tools.body["data"]]);
+  };
   const first = await prefix();
   for (let turn = 0; turn < 40; turn++) {
     const steps: [string, object][] = [
