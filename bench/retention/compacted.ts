@@ -90,6 +90,7 @@ export async function summaryOf({ messages, plan }: Range, policy: CompactionPol
     },
     model: () => ({ id: MODEL, call: (call) => callModel(extractiveModel, call) }),
     price: async () => ok([]),
+    warn: () => {},
     nonce: () => "bench",
     now: () => Date.now(),
     pause: async () => {},

@@ -26,6 +26,7 @@ function depsFor(env: CompactorEnv, { tenant_id: tenantId, session_id: sessionId
       return { id, call: model === null ? null : (call) => callModel(model, call) };
     },
     price: (events) => env.CATALOG.priceUsage(tenantId, events),
+    warn: (event, error) => logError(event, error, { tenant_id: tenantId, session_id: sessionId, job_id: jobId }),
     nonce: () => crypto.randomUUID(),
     now: () => Date.now(),
     pause: (ms) => new Promise((done) => setTimeout(done, ms)),

@@ -99,6 +99,7 @@ function plane(
     fail: async (_fence, { outcome }) => ok(jobIn(outcome === "fail" ? "failed" : "queued")),
     model: () => ({ id: "p/m", call: async () => ok(answered(GOOD_SUMMARY)) }),
     price: async (events) => ok(events.map(pricedAs)),
+    warn: () => {},
     nonce: () => "n0nce",
     now: () => NOW,
     pause: async () => {},
@@ -190,8 +191,13 @@ describe("runJob", () => {
   });
 
   test("bills calls that nobody can price without an amount, rather than not at all", async () => {
-    const { deps, commits } = plane({ price: async () => Promise.reject(new Error("no catalog")) });
+    const warned: string[] = [];
+    const { deps, commits } = plane({
+      price: async () => Promise.reject(new Error("no catalog")),
+      warn: (event) => void warned.push(event),
+    });
     expect(await runJob(deps)).toEqual({ kind: "ended", state: "applied" });
+    expect(warned).toEqual(["usage_unpriced"]);
     expect(commits[0]?.usage).toMatchObject([
       {
         id: `${JOB_ID}:7:0`,

@@ -43,6 +43,8 @@ export type CompactionDeps = {
     readonly call: ((call: ModelCall) => Promise<Result<ModelAnswer, ModelFailure>>) | null;
   };
   price(events: readonly NewUsageEvent[]): Promise<Result<readonly PricedUsage[], Problem>>;
+  /** Something failed that ends nothing. */
+  warn(event: string, error: unknown): void;
   nonce(): string;
   now(): number;
   readonly pause: (ms: number) => Promise<void>;
@@ -107,7 +109,8 @@ async function priced(deps: CompactionDeps, { job, modelId, used }: Attempt): Pr
 async function billed(deps: CompactionDeps, attempt: Attempt): Promise<readonly PricedUsage[]> {
   try {
     return await priced(deps, attempt);
-  } catch {
+  } catch (error) {
+    deps.warn("usage_unpriced", error);
     return unpricedUsage(attempt.job, attempt.modelId, attempt.used, deps.now());
   }
 }

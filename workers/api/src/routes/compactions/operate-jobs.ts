@@ -5,20 +5,23 @@ import { type CompactionJob, compactionJobSchema } from "@sessionplane/shared/co
 import { type SessionId, type TenantId, jobIdSchema, parseId, tenantIdSchema } from "@sessionplane/shared/ids";
 import { NOT_FOUND, type Problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
-import type { SessionRpc, Written } from "@sessionplane/shared/rpc/session-rpc";
+import type { Idempotency, SessionRpc, Written } from "@sessionplane/shared/rpc/session-rpc";
 import { recordAudit } from "../../catalog/audit-events.ts";
-import { findJobOwner, listJobs } from "../../catalog/compaction-jobs.ts";
+import { type TenantJob, findJobOwner, listJobs } from "../../catalog/compaction-jobs.ts";
 import { connect } from "../../catalog/db.ts";
 import type { AppEnv } from "../../env.ts";
 import { auditOf } from "../../http/audit.ts";
 import { instantCursorSchema } from "../../http/cursor.ts";
 import { idempotencyOrRequest } from "../../http/idempotency.ts";
 import { pageFrom } from "../../http/list-query.ts";
+import { Unavailable } from "../../http/problems.ts";
 import { type App, json, jsonBody, operatorRoute, reply } from "../../http/routes.ts";
 import { replyWritten } from "../../http/written.ts";
 import { callObject } from "../../session-client.ts";
 
 const MAX_REDRIVEN = 100;
+/** Objects that are called at once. */
+const AT_ONCE = 10;
 const jobParams = z.object({ job_id: jobIdSchema });
 
 type Owner = { readonly tenantId: TenantId; readonly sessionId: SessionId };
@@ -109,6 +112,24 @@ const redrivenSchema = z
   })
   .meta({ id: "RedrivenJobs" });
 
+type Redriven = z.input<typeof redrivenSchema>["results"][number];
+
+/** One that can't be reached is told of, and keeps no other from its turn. */
+async function redrive(c: Context<AppEnv>, job: TenantJob, { key, fingerprint }: Idempotency): Promise<Redriven> {
+  const { id, tenant_id: tenantId, session_id: sessionId } = job;
+  const told = (code: string | null): Redriven => ({ job_id: id, session_id: sessionId, redriven: code === null, code });
+  const owner = ownerOf(tenantId, sessionId);
+  if (owner === null) return told("not_found");
+  const input = { job_id: id, idempotency: { key: `${key}:${id}`, fingerprint } };
+  try {
+    const changed = await changeAt(c, owner, id, "job.redrive", (session) => session.retryJob(input));
+    return told(changed.ok ? null : changed.error.code);
+  } catch (error) {
+    if (error instanceof Unavailable) return told("unavailable");
+    throw error;
+  }
+}
+
 export const registerRedriveJobs = (app: App) =>
   app.openapi(
     operatorRoute("operations:write", {
@@ -127,16 +148,10 @@ export const registerRedriveJobs = (app: App) =>
       const filter = { state: status, limit, cursor, order: "asc" as const, createdAt: {} };
       const rows = await listJobs(connect(c.env.CATALOG), tenant ?? "all_tenants", filter);
       const page = pageFrom(rows, limit, (job) => [Date.parse(job.created_at), job.id], null);
-      const { key } = await idempotencyOrRequest(c);
+      const idempotency = await idempotencyOrRequest(c);
       const results: z.input<typeof redrivenSchema>["results"] = [];
-      for (const { id, tenant_id: tenantId, session_id: sessionId } of page.data) {
-        const owner = ownerOf(tenantId, sessionId);
-        if (owner === null) continue;
-        const idempotency = { key: `${key}:${id}`, fingerprint: "" };
-        const retry: Change = (session) => session.retryJob({ job_id: id, idempotency });
-        const changed = await changeAt(c, owner, id, "job.redrive", retry);
-        results.push({ job_id: id, session_id: sessionId, redriven: changed.ok, code: changed.ok ? null : changed.error.code });
-      }
+      for (let at = 0; at < page.data.length; at += AT_ONCE)
+        results.push(...(await Promise.all(page.data.slice(at, at + AT_ONCE).map((job) => redrive(c, job, idempotency)))));
       return reply(c, ok({ results, has_more: page.has_more, next_cursor: page.next_cursor }));
     },
   );
