@@ -172,6 +172,7 @@ export class Compacting {
       (SELECT changed_seq FROM tree), (SELECT coalesce(max(seq), 0) FROM jobs), (SELECT coalesce(max(seq), 0) FROM messages))`;
     const isQuiet = async (sql: string) => (await this.#plane.objectRows(this.#tenant, this.id, sql)).length === 0;
     await until("no job to be open", () => isQuiet(open), WAIT_MS);
+    await until("the model to have answered", async () => !this.#model.busy());
     await until("every answer to be billed", async () => (await this.usageEvents()).length >= this.completions());
     await until("the catalog to follow", () => isQuiet(behind), WAIT_MS);
   }

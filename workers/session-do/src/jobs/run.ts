@@ -127,8 +127,7 @@ export function recordUsage(
 ): Result<null, JobRefusal> {
   const job = store.jobs.find(id);
   if (job === null) return refuse("not_found", "no such job");
-  // Its cost is another now.
-  if (recordAll(store, job, usage, now) > 0) store.jobs.write(job, now);
+  if (recordAll(store, job, usage, now) > 0) store.jobs.restate(job);
   return ok(null);
 }
 
