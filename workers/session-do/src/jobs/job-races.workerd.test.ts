@@ -151,6 +151,16 @@ describe("a range that changes", () => {
     expect((await commit(session, (await newest(session)).id)).state).toBe("applied");
   });
 
+  test("and falls below the threshold is planned anew with what the branch has grown by", async () => {
+    const session = await opened();
+    const { compaction_job_id: id } = await append(session, conversation(16, 20), { rules: SMALL });
+    const { fence } = await claim(session, String(id));
+    await append(session, conversation(20, 20, "n"), { rules: SMALL });
+    await remove(session, "m3", "m4");
+    expect(valueOf(await session.rpc().commitJob(id as JobId, fence, COMMIT)).state).toBe("stale");
+    expect(await newest(session)).toMatchObject({ state: "queued", trigger: "automatic", leaf_id: "n19", from_id: "m1" });
+  });
+
   test("below its end changes nothing: not even when the leaf is deleted", async () => {
     const { session, id } = await due();
     const { fence } = await claim(session, id);

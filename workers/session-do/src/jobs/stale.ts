@@ -44,6 +44,12 @@ export function cancelOpenJob(store: SessionStore, now: number): void {
   store.jobs.write({ ...job, state: "cancelled", lease_until: null, fence: job.fence + 1, error: SESSION_ENDED }, now);
 }
 
+/** Where the branch that was planned for ends now: it may have grown, or lost its end. */
+function leafNow(store: SessionStore, job: JobRow): number {
+  const [planned, active] = [store.messages.nearest(job.leaf_seq), store.messages.activeLeaf()];
+  return contains(store.messages.pathTo(active), planned) ? active : planned;
+}
+
 /** What was asked for, as the session is now. */
 function planAnew(store: SessionStore, job: JobRow, now: number): void {
   const policy = policyOf(job);
@@ -58,7 +64,7 @@ function planAnew(store: SessionStore, job: JobRow, now: number): void {
     else renewStale(store, policy, now);
     return;
   }
-  const leaf = store.messages.nearest(job.leaf_seq);
+  const leaf = leafNow(store, job);
   // The cooldown counts from a compaction; this one has compacted nothing.
   const { plan } = planFor(store, leaf, { ...policy, cooldown_messages: 0 }, trigger !== "automatic");
   if (plan.kind === "compact") queueJob(store, { range: plan, leafSeq: leaf, policy, trigger }, now);
