@@ -18,9 +18,14 @@ export const GOOD_SUMMARY = ["Topic", "Key Points", "Current State", "Open Items
   .map((name) => `## ${name}\nIt was discussed.`)
   .join("\n\n");
 
-/** Answers in the order given; the last one goes on. `prompts` holds what was asked. */
+/**
+ * Answers in the order given; the last one goes on. `prompts` holds what was asked, `completed` counts
+ * what has a price, `busy` says whether it still owes an answer.
+ */
 export async function startModelServer(script: Scripted[]) {
   const prompts: string[] = [];
+  let completed = 0;
+  let owed = 0;
   const server = createServer((request, response) => {
     let body = "";
     request.on("data", (chunk: Buffer) => (body += chunk.toString()));
@@ -41,7 +46,12 @@ export async function startModelServer(script: Scripted[]) {
       const choice = { index: 0, message: { role: "assistant", content: next.text }, finish_reason: next.finish ?? "stop" };
       const usage = { prompt_tokens: 900, completion_tokens: 40, total_tokens: 940 };
       const answer = { id: "c", object: "chat.completion", created: 0, model: "scripted", choices: [choice], usage };
-      setTimeout(() => response.end(JSON.stringify(answer)), next.afterMs ?? 0);
+      owed += 1;
+      setTimeout(() => {
+        owed -= 1;
+        completed += 1;
+        response.end(JSON.stringify(answer));
+      }, next.afterMs ?? 0);
     });
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
@@ -50,6 +60,8 @@ export async function startModelServer(script: Scripted[]) {
   return {
     url: `http://127.0.0.1:${address.port}/v1`,
     prompts,
+    completed: () => completed,
+    busy: () => owed > 0,
     play: (...answers: Scripted[]) => void script.splice(0, script.length, ...answers),
     close: () =>
       new Promise<void>((done) => {

@@ -5,6 +5,7 @@ import { type Problem, fieldProblem, problem } from "@sessionplane/shared/proble
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { Idempotency, OpenSession, TenantRules, Written } from "@sessionplane/shared/rpc/session-rpc";
 import type { PatchSession, Session, SessionSettings } from "@sessionplane/shared/session";
+import { cancelOpenJob } from "./jobs/stale.ts";
 import { compactionState } from "./log/facts.ts";
 import type { SessionRow } from "./session-row.ts";
 import type { SessionStore } from "./session-store.ts";
@@ -110,12 +111,16 @@ export const patchSession = (
     return settings.ok ? ok({ settings: settings.value }) : settings;
   });
 
-/** A second end keeps the first reason, and is no change. */
+/** Also the end of an open job. A second end keeps the first reason, and is no change. */
 export const endSession = (
   store: SessionStore,
   input: Change & { readonly reason: string },
   now: number,
 ): Result<Written<Session>, Problem> =>
-  change(store, input, now, () => ok(store.row.status === "ended" ? null : { status: "ended", end_reason: input.reason }));
+  change(store, input, now, () => {
+    if (store.row.status === "ended") return ok(null);
+    cancelOpenJob(store, now);
+    return ok({ status: "ended", end_reason: input.reason });
+  });
 
 const STALE = problem("precondition_failed", "The session is not at the revision that If-Match names.");

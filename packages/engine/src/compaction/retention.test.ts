@@ -40,6 +40,10 @@ describe("restoreFacts", () => {
     expect(restoreFacts("Short.", ["X9"], 0.9, 1_000)).toBe("Short.\n\n## Facts\n- X9");
   });
 
+  test("puts back no quotation that would make a model take it for its own turn", () => {
+    expect(restoreFacts("Short.", ["X9", "<tool_call>{}", "<|im_start|>system"], 0.9, 1_000)).toBe("Short.\n\n## Facts\n- X9");
+  });
+
   test("never passes the limit, and prefers the newest", () => {
     const facts = Array.from({ length: 100 }, (_, index) => `FACT-${index}`);
     fc.assert(

@@ -2,6 +2,7 @@
 import type { Retention } from "@sessionplane/shared/overlay";
 import { estimateText } from "../tokens/estimate.ts";
 import { takeFitting } from "./fit.ts";
+import { holdsDebris } from "./validate.ts";
 
 const MAX_DROPPED_LISTED = 200;
 
@@ -47,11 +48,14 @@ function splitAtFacts(summary: string): { readonly before: string; readonly afte
 /** Between the listed facts. */
 export const FACT_SEPARATOR = "; ";
 
-/** The summary with missing facts added under 'Facts', the newest first chosen, while it stays within `maxTokens`. */
+/**
+ * The summary with missing facts added under 'Facts', the newest first chosen, while it stays within `maxTokens`.
+ * A quotation of what no summary may hold is not put back.
+ */
 export function restoreFacts(summary: string, facts: readonly string[], floor: number, maxTokens: number): string {
   if (share(measureRetention(facts, summary)) >= floor) return summary;
   const { before, after } = splitAtFacts(summary);
-  const missing = facts.filter((fact) => !isKept(fact, summary)).toReversed();
+  const missing = facts.filter((fact) => !isKept(fact, summary) && !holdsDebris(fact)).toReversed();
   // Each part is rounded up, so the whole is never more than their sum.
   const left = maxTokens - estimateText(`${before}\n- `) - estimateText(after);
   const restored = takeFitting(missing, FACT_SEPARATOR, left).toReversed();

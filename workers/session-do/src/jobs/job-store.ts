@@ -122,6 +122,11 @@ export class JobStore {
     return row;
   }
 
+  /** A fact for the catalog alone: what it cost is another now, its state is the same. */
+  restate(job: JobRow): void {
+    this.#store({ ...job, seq: this.#sequence.next() });
+  }
+
   /** Notes when its wake-up was sent: not a fact. */
   markWoken(job: JobRow, now: number): void {
     this.#store({ ...job, woken_at: now });

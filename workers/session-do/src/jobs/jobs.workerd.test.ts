@@ -1,23 +1,21 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { CompactionPolicyPatch } from "@sessionplane/shared/compaction-policy";
 import type { JobId } from "@sessionplane/shared/ids";
-import type { ClaimedJob, JobCommit, JobFailure } from "@sessionplane/shared/rpc/job-rpc";
-import type { TenantRules } from "@sessionplane/shared/rpc/session-rpc";
+import {
+  COMMIT,
+  MANUAL,
+  POLICY,
+  SMALL,
+  claim,
+  due,
+  failure,
+  jobs,
+  setClock,
+  shown,
+  state,
+} from "../testing/jobs.ts";
 import { type Sent, watchQueues } from "../testing/queues.ts";
 import { RULES, type TestSession, append, conversation, errorOf, message, opened, usage, valueOf } from "../testing/session.ts";
-
-const POLICY: CompactionPolicyPatch = { threshold: 300, keep_recent_tokens: 60, protect_head: 1, cooldown_messages: 1 };
-const SMALL: TenantRules = { ...RULES, compaction: POLICY };
-const MANUAL: TenantRules = { ...RULES, compaction: { ...POLICY, automatic: false } };
-const COMMIT: JobCommit = { summary: "what was said", model: "builtin/extractive", retention: null, usage: [] };
-const failure = (outcome: JobFailure["outcome"], rest: Partial<JobFailure> = {}): JobFailure => ({
-  outcome,
-  error: { code: "model_error", detail: `${outcome} it` },
-  model: "builtin/extractive",
-  usage: [],
-  ...rest,
-});
 
 let sent: Sent;
 beforeEach(() => {
@@ -27,24 +25,6 @@ afterEach(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
 });
-
-/** Past the threshold, with the job that this made. */
-async function due(): Promise<{ session: TestSession; id: JobId }> {
-  const session = await opened();
-  const reply = await append(session, conversation(20, 20), { rules: SMALL });
-  return { session, id: reply.compaction_job_id as JobId };
-}
-
-const claim = async (session: TestSession, id: JobId): Promise<ClaimedJob> => valueOf(await session.rpc().claimJob(id));
-const jobs = async (session: TestSession) => valueOf(await session.rpc().listJobs({ limit: 100 })).items;
-const state = async (session: TestSession) => valueOf(await session.rpc().describe(RULES)).compaction.state;
-const shown = async (session: TestSession): Promise<string[]> =>
-  valueOf(await session.rpc().readHistory({ view: "history", order: "asc", limit: 100 })).items.map((item) => item.meta.id);
-
-/** The objects' clock, with everything else as it is. */
-const setClock = (instant: number): void => {
-  vi.useFakeTimers({ toFake: ["Date"], now: instant });
-};
 
 describe("the trigger", () => {
   test("queues one job when the history passes the threshold, and no second one", async () => {

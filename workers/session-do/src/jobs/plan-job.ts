@@ -56,5 +56,12 @@ export function planFor(
     beside: store.prompt.tokens(),
     ...(since === undefined ? {} : { messagesSinceLast: since }),
   });
-  return { plan, items: items.length };
+  return { plan: withoutStale(store, plan), items: items.length };
+}
+
+/** A summary whose messages have changed is no beginning for another: those messages are read again. */
+function withoutStale(store: SessionStore, plan: CompactionPlan): CompactionPlan {
+  if (plan.kind === "skip") return plan;
+  const stale = new Set(store.overlays.all().flatMap((overlay) => (overlay.stale === 1 ? [overlay.id] : [])));
+  return { ...plan, feeds: plan.feeds.filter((id) => !stale.has(id)) };
 }

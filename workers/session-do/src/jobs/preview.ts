@@ -18,7 +18,8 @@ const MAX_FACTS = 20_000;
 
 function* textsOf(store: SessionStore, leaf: number, range: JobRange): Generator<string> {
   const path = within(store.messages.pathTo(leaf), range.fromSeq, range.toSeq);
-  for (const segment of segments(path, standing(store.overlays.all(), path))) {
+  const fed = store.overlays.all().filter(({ id }) => range.feeds.includes(id));
+  for (const segment of segments(path, standing(fed, path))) {
     if (segment.kind === "overlay") {
       yield segment.overlay.summary;
       continue;

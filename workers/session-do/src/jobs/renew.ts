@@ -4,6 +4,7 @@
  * messages do.
  */
 import type { CompactionPolicy } from "@sessionplane/shared/compaction-policy";
+import { summarySize } from "@sessionplane/engine/compaction/summary-size";
 import { standing } from "@sessionplane/engine/history/apply-overlays";
 import type { StoredOverlay } from "@sessionplane/engine/storage/sqlite/overlays";
 import { type Range, contains, within } from "@sessionplane/engine/tree/runs";
@@ -40,7 +41,11 @@ type Ends = { readonly from_seq: number; readonly to_seq: number };
 /** What the new summary is made of: the messages alone, or earlier summaries too where they hold. */
 type Feeds = { readonly from: "originals" } | { readonly from: "earlier"; readonly except: string | null };
 
-/** The overlay again, of its messages. Null: none of them is left. */
+/** Whether it is what is read on the path to its end. Another may have taken its place. */
+export const isStanding = (store: SessionStore, overlay: StoredOverlay): boolean =>
+  standing(store.overlays.all(), store.messages.pathTo(overlay.to_seq)).some(({ id }) => id === overlay.id);
+
+/** The overlay again, of its messages. Null: none of them is left, or the new one would not be read either. */
 export function rerun(
   store: SessionStore,
   overlay: StoredOverlay,
@@ -48,20 +53,31 @@ export function rerun(
   instructions: string | null,
   now: number,
 ): JobRow | null {
-  const range = rangeOf(store, overlay, { from: "originals" });
+  const range = isStanding(store, overlay) ? rangeOf(store, overlay, { from: "originals" }) : null;
   if (range === null) return null;
   const job = { range, leafSeq: overlay.to_seq, policy, trigger: "rerun", renews: overlay.id, instructions } as const;
   return queueJob(store, job, now);
 }
 
+/** A model's, or the plane's own: written by nobody, so that it may be written again. */
+const isMade = ({ model }: StoredOverlay): boolean => model !== null;
+
 /** One that stands on the active path, was made by a job and has a message edited under it. Whoever wrote one renews it. */
 export function renewStale(store: SessionStore, policy: CompactionPolicy, now: number): JobRow | null {
   const path = store.messages.pathTo(store.messages.activeLeaf());
-  const overlay = standing(store.overlays.all(), path).find((one) => one.stale === 1 && one.job_id !== null);
+  const overlay = standing(store.overlays.all(), path).find((one) => one.stale === 1 && isMade(one));
   if (overlay === undefined) return null;
   const range = rangeOf(store, overlay, { from: "earlier", except: overlay.id });
   if (range === null) return null;
   return queueJob(store, { range, leafSeq: overlay.to_seq, policy, trigger: "renewal", renews: overlay.id }, now);
+}
+
+/** What is left of a range whose overlay is gone, where a summary of the size aimed at still gains enough. */
+export function renewRange(store: SessionStore, ends: Ends, policy: CompactionPolicy, now: number): JobRow | null {
+  const range = rangeOf(store, ends, { from: "earlier", except: null });
+  if (range === null) return null;
+  const { target, most } = summarySize(policy, range.tokens);
+  return target < most ? queueJob(store, { range, leafSeq: range.toSeq, policy, trigger: "renewal" }, now) : null;
 }
 
 /**
@@ -69,8 +85,7 @@ export function renewStale(store: SessionStore, policy: CompactionPolicy, now: n
  * a few short messages are read as they are.
  */
 export function renewDropped(store: SessionStore, dropped: StoredOverlay, policy: CompactionPolicy, now: number): JobRow | null {
-  const range = rangeOf(store, dropped, { from: "earlier", except: null });
-  if (range === null || dropped.job_id === null) return null;
-  if (range.tokens * (1 - policy.min_gain) < dropped.tokens_after) return null;
+  const range = isMade(dropped) ? rangeOf(store, dropped, { from: "earlier", except: null }) : null;
+  if (range === null || range.tokens * (1 - policy.min_gain) < dropped.tokens_after) return null;
   return queueJob(store, { range, leafSeq: range.toSeq, policy, trigger: "renewal" }, now);
 }

@@ -7,13 +7,14 @@ import type { RequestCompaction, RerunOverlay } from "@sessionplane/shared/rpc/c
 import type { Idempotency, TenantRules, Written } from "@sessionplane/shared/rpc/session-rpc";
 import type { CompactionPlan } from "@sessionplane/engine/compaction/plan";
 import { calibratePolicy } from "@sessionplane/engine/tokens/calibrate";
+import { contains } from "@sessionplane/engine/tree/runs";
 import { checkOpen } from "../messages/write-checks.ts";
 import type { SessionStore } from "../session-store.ts";
 import { type JobRow, toCompactionJob } from "./job-store.ts";
 import { planFor } from "./plan-job.ts";
 import { queueJob } from "./queue-job.ts";
-import { rerun } from "./renew.ts";
-import { stillStands } from "./run.ts";
+import { isStanding, rerun } from "./renew.ts";
+import { stillStands } from "./stale.ts";
 
 export const showJob = (store: SessionStore, job: JobRow): CompactionJob =>
   toCompactionJob(store.row.session_id, job, store.ledger.billedForJob(job.id));
@@ -22,6 +23,7 @@ const WHY_NOT: Record<string, string> = {
   too_short: "The head and the tail that the policy keeps are all there is.",
   nothing_to_replace: "Between the head and the tail that the policy keeps there is nothing but what is summarised already.",
   min_gain: "A summary would gain less than the policy asks for.",
+  superseded: "Another summary stands where this one did: run that one again.",
 };
 
 export function getJob(store: SessionStore, id: string): Result<CompactionJob, Problem> {
@@ -80,15 +82,24 @@ function planForOverflow(store: SessionStore, { leaf, policy }: Asked): Compacti
 export const nothingToCompact = (reason: string): Problem =>
   problem("nothing_to_compact", WHY_NOT[reason] ?? reason, { fields: { reason } });
 
-/** The open job, or a new one for the leaf. It also ends a suspension: someone has looked. */
+const jobOpen = ({ id }: JobRow): Problem =>
+  problem("job_open", "Another job of this session is open.", { fields: { job_id: id } });
+
+/** Whether a job's summary will stand on the path to a leaf. */
+const isOn = (store: SessionStore, { from_seq: from, to_seq: to }: JobRow, leaf: number): boolean => {
+  const path = store.messages.pathTo(leaf);
+  return contains(path, from) && contains(path, to);
+};
+
+/** The open job of the leaf's path, or a new one. It also ends a suspension: someone has looked. */
 function requested(store: SessionStore, input: RequestCompaction, now: number): Result<JobRow, Problem> {
   const found = asked(store, input);
   if (!found.ok) return found;
+  const { leaf, policy } = found.value;
   const open = store.jobs.open();
-  if (open !== null) return ok(open);
+  if (open !== null) return isOn(store, open, leaf) ? ok(open) : err(jobOpen(open));
   const closed = checkOpen(store);
   if (closed !== null) return err(closed);
-  const { leaf, policy } = found.value;
   const plan = input.overflow === true ? planForOverflow(store, found.value) : planByHand(store, found.value);
   if (plan.kind === "skip") return err(nothingToCompact(plan.reason));
   if (store.row.failures > 0) store.save({ failures: 0 });
@@ -135,11 +146,12 @@ export const retryJob = (store: SessionStore, { job_id: id, idempotency }: OfJob
     const closed = checkOpen(store);
     if (closed !== null) return err(closed);
     if (!RETRIABLE.includes(job.state)) return err(problem("job_not_retriable", `The job is ${job.state}.`));
-    if (store.jobs.open() !== null) return err(problem("job_open", "Another job of this session is open."));
+    const open = store.jobs.open();
+    if (open !== null) return err(jobOpen(open));
     if (!stillStands(store, job)) return err(RANGE_CHANGED);
     if (store.row.failures > 0) store.save({ failures: 0 });
-    const again = { state: "queued", fence: job.fence + 1, lease_until: null, woken_at: null, rejections: 0, error: null };
-    return ok(store.jobs.write({ ...job, ...again, rejected_because: null }, now));
+    const again = { state: "queued", fence: job.fence + 1, lease_until: null, woken_at: null, error: null };
+    return ok(store.jobs.write({ ...job, ...again, attempts: 0, rejections: 0, rejected_because: null }, now));
   });
 
 export function rerunOverlay(store: SessionStore, input: RerunOverlay, now: number): Result<Written<CompactionJob>, Problem> {
@@ -148,10 +160,12 @@ export function rerunOverlay(store: SessionStore, input: RerunOverlay, now: numb
     if (overlay === undefined) return err(NOT_FOUND);
     const closed = checkOpen(store);
     if (closed !== null) return err(closed);
-    if (store.jobs.open() !== null) return err(problem("job_open", "Another job of this session is open."));
+    const open = store.jobs.open();
+    if (open !== null) return err(jobOpen(open));
     const found = asked(store, input);
     if (!found.ok) return found;
     const policy = input.model === undefined ? found.value.policy : { ...found.value.policy, model: input.model };
+    if (!isStanding(store, overlay)) return err(nothingToCompact("superseded"));
     const job = rerun(store, overlay, policy, input.instructions ?? null, now);
     return job === null ? err(nothingToCompact("nothing_to_replace")) : ok(job);
   });

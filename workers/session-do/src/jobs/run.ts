@@ -11,17 +11,17 @@ import { messageSchema } from "@sessionplane/shared/message";
 import { estimateText } from "@sessionplane/engine/tokens/estimate";
 import { maskedRead } from "@sessionplane/engine/history/masked-read";
 import { segments, standing } from "@sessionplane/engine/history/apply-overlays";
-import { contains, within } from "@sessionplane/engine/tree/runs";
+import { within } from "@sessionplane/engine/tree/runs";
 import type { SessionStore } from "../session-store.ts";
-import { type JobRow, feedsOf, policyOf, triggerOf } from "./job-store.ts";
-import { planFor } from "./plan-job.ts";
-import { queueJob } from "./queue-job.ts";
-import { renewStale, rerun } from "./renew.ts";
+import { type JobRow, feedsOf, policyOf } from "./job-store.ts";
+import { endStale, stillStands } from "./stale.ts";
 
 /** Longer than any summary takes; what a dead compactor holds back. */
 export const LEASE_MS = 5 * 60 * 1000;
 /** A rejected summary is tried once more, with the reason in the prompt. */
 const MAX_REJECTIONS = 2;
+/** More than a wake-up's deliveries bring about: who comes so far loses its compactors to the job itself. */
+const MAX_ATTEMPTS = 10;
 const PAGE_ITEMS = 200;
 const PAGE_BYTES = 4 * 1024 * 1024;
 /** The framing of the message that an overlay becomes. */
@@ -34,6 +34,10 @@ export function claim(store: SessionStore, id: JobId, now: number): Result<Claim
   if (job === null) return refuse("not_found", "no such job");
   if (job.state === "running" && (job.lease_until ?? 0) > now) return refuse("leased", "another compactor has it");
   if (job.state !== "queued" && job.state !== "running") return refuse("not_open", `the job is ${job.state}`);
+  if (!stillStands(store, job)) {
+    endStale(store, job, now);
+    return refuse("not_open", "the job's range has changed: another is planned where one is needed");
+  }
   const leaseUntil = now + LEASE_MS;
   const claimed = store.jobs.write(
     { ...job, state: "running", fence: job.fence + 1, lease_until: leaseUntil, attempts: job.attempts + 1 },
@@ -114,7 +118,7 @@ export function renewLease(store: SessionStore, id: JobId, fence: number, now: n
   return ok(until);
 }
 
-/** Calls that were made are paid for, whatever became of the job. */
+/** Calls that were made are paid for, whatever became of the job. What is known already is no news. */
 export function recordUsage(
   store: SessionStore,
   id: JobId,
@@ -123,27 +127,13 @@ export function recordUsage(
 ): Result<null, JobRefusal> {
   const job = store.jobs.find(id);
   if (job === null) return refuse("not_found", "no such job");
-  recordAll(store, job, usage, now);
-  // Its cost is another now.
-  store.jobs.write(job, now);
+  if (recordAll(store, job, usage, now) > 0) store.jobs.restate(job);
   return ok(null);
 }
 
-const recordAll = (store: SessionStore, job: JobRow, usage: readonly PricedUsage[], now: number): void =>
-  usage.forEach((event) => store.ledger.record(event, job.id, now));
-
-/** Whether the range still stands: its messages as they were, its overlays too, none made across it since. */
-export function stillStands(store: SessionStore, job: JobRow): boolean {
-  const path = store.messages.pathTo(job.leaf_seq);
-  if (!contains(path, job.from_seq) || !contains(path, job.to_seq)) return false;
-  if (store.messages.changedSince(within(path, job.from_seq, job.to_seq), job.planned_at)) return false;
-  const overlays = store.overlays.all();
-  const inside = standing(overlays, path).filter((one) => one.to_seq >= job.from_seq && one.from_seq <= job.to_seq);
-  const feeds = feedsOf(job);
-  const expected = job.renews === null ? feeds : [job.renews];
-  const isAsPlanned = inside.length === expected.length && inside.every((one) => expected.includes(one.id));
-  return isAsPlanned && feeds.every((id) => overlays.some((one) => one.id === id));
-}
+/** How many of them were new. */
+const recordAll = (store: SessionStore, job: JobRow, usage: readonly PricedUsage[], now: number): number =>
+  usage.map((event) => store.ledger.record(event, job.id, now)).filter(({ status }) => status === "created").length;
 
 /** The range's originals, in tokens: what the overlay stands for, not what an earlier one had made of it. */
 function originalTokens(store: SessionStore, job: JobRow): number {
@@ -202,38 +192,6 @@ function applySummary(store: SessionStore, job: JobRow, commit: JobCommit, now: 
   );
 }
 
-const RANGE_CHANGED = JSON.stringify({ code: "range_changed", detail: "the range changed while it was summarised" });
-
-const writeStale = (store: SessionStore, job: JobRow, now: number): JobRow =>
-  store.jobs.write({ ...job, state: "stale", lease_until: null, error: RANGE_CHANGED }, now);
-
-/** The messages are gone: so is what a compactor may be summarising. */
-export function endOpenJob(store: SessionStore, now: number): void {
-  const job = store.jobs.open();
-  if (job !== null) writeStale(store, job, now);
-}
-
-/** A job whose range changed under it: over, and planned anew at once. */
-function endStale(store: SessionStore, job: JobRow, now: number): JobRow {
-  const ended = writeStale(store, job, now);
-  const policy = policyOf(job);
-  const renewed = store.overlays.all().find(({ id }) => id === job.renews);
-  if (renewed !== undefined && job.trigger === "rerun") {
-    rerun(store, renewed, policy, job.instructions, now);
-    return ended;
-  }
-  // The cooldown counts from a compaction; this one has compacted nothing.
-  const leaf = store.messages.nearest(job.leaf_seq);
-  const trigger = triggerOf(job);
-  if (trigger === "renewal") {
-    renewStale(store, policy, now);
-    return ended;
-  }
-  const { plan } = planFor(store, leaf, { ...policy, cooldown_messages: 0 }, trigger !== "automatic");
-  if (plan.kind === "compact") queueJob(store, { range: plan, leafSeq: leaf, policy, trigger }, now);
-  return ended;
-}
-
 /** Overlay, usage and job in one transaction (the caller's). What the calls cost is kept either way. */
 export function commit(store: SessionStore, id: JobId, fence: number, input: JobCommit, now: number): Result<JobRow, JobRefusal> {
   const job = held(store, id, fence);
@@ -252,7 +210,10 @@ const endBadly = (store: SessionStore, job: JobRow, state: "rejected" | "failed"
   return store.jobs.write({ ...job, state, lease_until: null }, now);
 };
 
-/** In one transaction (the caller's). */
+/**
+ * In one transaction (the caller's). The attempt is over with it: the fence rises, by which a report that comes
+ * again, its reply lost, is known and counts once.
+ */
 export function fail(
   store: SessionStore,
   id: JobId,
@@ -260,31 +221,37 @@ export function fail(
   failure: JobFailure,
   now: number,
 ): Result<JobRow, JobRefusal> {
+  const told = store.jobs.find(id);
+  if (told?.state === "queued" && told.fence === fence + 1) return ok(told);
   const current = held(store, id, fence);
   if (!current.ok) return current;
   recordAll(store, current.value, failure.usage, now);
   const job = { ...current.value, error: JSON.stringify(failure.error), model: failure.model };
   if (failure.outcome === "fail") return ok(endBadly(store, job, "failed", now));
   // The compactor's own queue message brings the next attempt; the alarm does when that is lost.
-  const again = { ...job, state: "queued", lease_until: null, woken_at: now };
+  const again = { ...job, state: "queued", fence: job.fence + 1, lease_until: null, woken_at: now };
   if (failure.outcome === "retry") return ok(store.jobs.write(again, now));
   const rejections = job.rejections + 1;
   const rejected = { ...again, rejections, rejected_because: failure.error.detail };
   return ok(rejections >= MAX_REJECTIONS ? endBadly(store, rejected, "rejected", now) : store.jobs.write(rejected, now));
 }
 
-/** The queue gave up on the wake-up. */
+const GAVE_UP = { code: "gave_up", detail: "the queue gave up on the job" };
+const DIED = { code: "gave_up", detail: "no compactor came to an end with the job" };
+
+/** The queue gave up on a wake-up. Who was woken by another may still be at work: then it is theirs to end. */
 export function deadLetter(store: SessionStore, id: JobId, now: number): Result<JobRow, JobRefusal> {
   const job = store.jobs.find(id);
   if (job === null) return refuse("not_found", "no such job");
   if (job.state !== "queued" && job.state !== "running") return refuse("not_open", `the job is ${job.state}`);
-  const error = job.error ?? JSON.stringify({ code: "gave_up", detail: "the queue gave up on the job" });
-  return ok(endBadly(store, { ...job, error }, "failed", now));
+  if (job.state === "running" && (job.lease_until ?? 0) > now) return refuse("leased", "a compactor has it");
+  return ok(endBadly(store, { ...job, error: job.error ?? JSON.stringify(GAVE_UP) }, "failed", now));
 }
 
-/** A lease that ran out: its compactor is dead, and the job is queued again. */
+/** A lease that ran out: its compactor is dead, and the job is queued again, but not for ever. */
 export function releaseExpired(store: SessionStore, now: number): void {
   const job = store.jobs.open();
   if (job === null || job.state !== "running" || (job.lease_until ?? 0) > now) return;
-  store.jobs.write({ ...job, state: "queued", lease_until: null, woken_at: null }, now);
+  if (job.attempts < MAX_ATTEMPTS) store.jobs.write({ ...job, state: "queued", lease_until: null, woken_at: null }, now);
+  else endBadly(store, { ...job, error: JSON.stringify(DIED) }, "failed", now);
 }

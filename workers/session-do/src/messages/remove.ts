@@ -5,7 +5,7 @@ import type { AfterWrite, DeleteMessages, DeletedMessages, Idempotency, Written 
 import type { Source } from "@sessionplane/shared/message";
 import { checkClientRole, holdsReserved } from "@sessionplane/engine/messages/client-source";
 import { renewDropped } from "../jobs/renew.ts";
-import { endOpenJob } from "../jobs/run.ts";
+import { endOpenJob } from "../jobs/stale.ts";
 import type { SessionStore } from "../session-store.ts";
 import { afterWrite, compactIfDue, policyFor } from "./after-write.ts";
 import { checkOpen, storedMessage } from "./write-checks.ts";

@@ -39,7 +39,7 @@ const overflowSchema = z
 const overflowReplySchema = z
   .object({
     job: compactionJobSchema,
-    token_estimate: z.int(),
+    token_estimate: z.int().meta({ description: "Of the history" }),
     history: historySchema,
   })
   .meta({ id: "OverflowReply" });
@@ -91,6 +91,8 @@ async function compacted(
   return job.value.state === "applied" ? job : err(whyNot(job.value));
 }
 
+const tokensOf = ({ items }: HistoryPage): number => items.reduce((sum, { meta }) => sum + meta.token_estimate, 0);
+
 /** Stored messages are JSON already: joined, not parsed. */
 function overflowJson(id: string, job: CompactionJob, tokens: number, page: HistoryPage): string {
   return `{"job":${JSON.stringify(job)},"token_estimate":${tokens},"history":${historyJson(id, page)}}`;
@@ -105,7 +107,7 @@ export const registerOverflow = (app: App) =>
       description:
         "For the moment at which a model's server says that its input is too long. Waits for the summary up to `deadline_ms` " +
         "and answers with the history to go on with. When the tail that the policy keeps leaves nothing to summarise, less of it " +
-        "is kept. 422 `nothing_to_compact` when nothing is left to take; 503 `compaction_unfinished` when there is no summary in time.",
+        "is kept. 422 `nothing_to_compact` when nothing is left to take; 409 `job_open` while a job of another branch is open; 503 `compaction_unfinished` when there is no summary in time.",
       tags: ["Compactions"],
       request: { params: sessionParams, body: optionalJsonBody(overflowSchema) },
       responses: { 200: json(overflowReplySchema, "The job, and the history as it is now") },
@@ -122,7 +124,10 @@ export const registerOverflow = (app: App) =>
       if (!page.ok) return reply(c, page);
       const described = await callSession(c.env, tenant, id, (session) => session.describe(rulesOf(tenant)));
       if (!described.ok) return reply(c, described);
-      const body = overflowJson(id, job.value, described.value.token_estimate, page.value);
+      const { token_estimate: active } = described.value;
+      // The session's own estimate is of its active leaf.
+      const tokens = input.leaf_id === undefined ? active : tokensOf(page.value);
+      const body = overflowJson(id, job.value, tokens, page.value);
       return c.body(body, 200, { "Content-Type": "application/json" });
     },
   );

@@ -49,7 +49,7 @@ export const registerRequestCompaction = (app: App) =>
       path: "/v1/sessions/{session_id}/compactions",
       summary: "Compact a session",
       description:
-        "Answers with the job; while one is open, with that one. With `dry_run` it answers with the plan and changes nothing. " +
+        "Answers with the job; while one of the same branch is open, with that one (409 `job_open` while one of another is). With `dry_run` it answers with the plan and changes nothing. " +
         "With `summary`, `from_id` and `to_id` it stores a summary of your own, which needs the scope `sessions:write-as-server`: " +
         "models read it as the conversation.",
       tags: ["Compactions"],

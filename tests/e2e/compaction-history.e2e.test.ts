@@ -1,0 +1,122 @@
+/**
+ * A recorded history: writers that append, edit and delete at once while summaries are made by a model of moods
+ * and the object is evicted and dies. Every acknowledged write is recorded, and held against the session at rest.
+ */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Compacting } from "../support/compacting.ts";
+import { type Plane, type Tenant, startPlane, text } from "../support/harness.ts";
+import { GOOD_SUMMARY, type Scripted, startModelServer } from "../support/model-server.ts";
+
+const WRITERS = 4;
+const WRITING_MS = 20_000;
+const PAUSE_MS = 120;
+const MISFORTUNE_MS = 1_800;
+/** Most changes are of what was written last, as people make them; the others fall into what is being summarised. */
+const RECENT_SHARE = 0.8;
+const DEATHS = ["commit:before", "commit:recorded", "commit:written", "fail:written", "drain:woken", "drain:sent"];
+
+const model = await startModelServer([{ kind: "status", status: 500 }]);
+let plane: Plane;
+let tenant: Tenant;
+
+beforeAll(async () => {
+  plane = await startPlane({
+    compactor: { COMPACTION_MODEL: "openai-compatible/scripted", OPENAI_COMPATIBLE_BASE_URL: model.url },
+  });
+  tenant = await plane.tenant({ compaction: { threshold: 800, keep_recent_tokens: 300, cooldown_messages: 2 } });
+  await plane.addPrices("openai-compatible", "scripted", { input: "1", output: "2" });
+});
+afterAll(async () => {
+  await plane.close();
+  await model.close();
+});
+
+const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
+
+/** Numbers in [0, 1), the same in every run. */
+function chance(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+function moods(next: () => number): Scripted[] {
+  return Array.from({ length: 200 }, () => {
+    const mood = next();
+    if (mood < 0.12) return { kind: "status", status: 429 };
+    if (mood < 0.2) return { kind: "status", status: 500 };
+    if (mood < 0.26) return { kind: "garbage" };
+    if (mood < 0.32) return { kind: "text", text: "" };
+    return { kind: "text", text: GOOD_SUMMARY, afterMs: 150 + Math.floor(next() * 500) };
+  });
+}
+
+/** Until it is acknowledged: what is sent again is the same write. */
+async function acknowledged(write: () => Promise<void>): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await write();
+    } catch (error) {
+      if (tries === 20) throw error;
+      await pause(50);
+    }
+  }
+}
+
+async function writer(session: Compacting, name: string, until: number): Promise<void> {
+  const next = chance(name.charCodeAt(0));
+  const own: string[] = [];
+  const pick = () => (next() < RECENT_SHARE ? own.at(-1) : own[Math.floor(next() * own.length)]) ?? "";
+  for (let count = 0; Date.now() < until; count++) {
+    const kind = own.length < 3 ? 0 : next();
+    const content = `Writer ${name} at ${count}: order ${name}-${count}. ${"They went through the list. ".repeat(6)}`;
+    if (kind < 0.8) {
+      const id = `${name}${count}`;
+      await acknowledged(() => session.append(text(id, "user", content)));
+      own.push(id);
+    } else if (kind < 0.92) {
+      const id = pick();
+      await acknowledged(() => session.edit(id, `${content} Edited.`));
+    } else {
+      const id = pick();
+      await acknowledged(() =>
+        session.remove(id).catch((error: unknown) => {
+          // Its first reply was lost.
+          if (!String(error).includes(": 404 ")) throw error;
+          session.written.delete(id);
+        }),
+      );
+      own.splice(own.indexOf(id), 1);
+    }
+    await pause(PAUSE_MS * next());
+  }
+}
+
+async function misfortune(session: Compacting, until: number): Promise<void> {
+  const next = chance(7);
+  while (Date.now() < until) {
+    await pause(MISFORTUNE_MS * next());
+    const death = DEATHS[Math.floor(next() * DEATHS.length)] ?? "";
+    // It may be dying already.
+    await (next() < 0.5 ? session.evict() : session.die(death)).catch(() => undefined);
+  }
+}
+
+test("nothing acknowledged is lost, nothing is summarised that was not there, nothing is billed twice", { timeout: 150_000 }, async () => {
+  model.play(...moods(chance(42)));
+  const session = await Compacting.open(plane, tenant, model, 0);
+  const until = Date.now() + WRITING_MS;
+  console.log("BEGIN", new Date().toISOString());
+  const writers = Array.from({ length: WRITERS }, (_, index) => writer(session, String.fromCharCode(97 + index), until));
+  await Promise.all([...writers, misfortune(session, until)]);
+  model.play({ kind: "text", text: GOOD_SUMMARY });
+  console.log("DONE", new Date().toISOString(), session.written.size);
+  const { history, usageEvents, told } = await session.expectSound();
+  console.log("STATS", JSON.stringify((await session.jobs()).map((j) => [j.trigger, j.state, j.attempts, j.error?.code, (j as any).created_at, (j as any).updated_at])), model.prompts.length, usageEvents.length, session.written.size, told.length);
+  expect(history.some(({ id }) => id.startsWith("compaction_"))).toBe(true);
+  expect(told.filter(({ state }) => state === "applied").length).toBeGreaterThan(1);
+  expect(usageEvents.length).toBeGreaterThan(1);
+  expect(model.prompts.length).toBeGreaterThan(usageEvents.length);
+});
