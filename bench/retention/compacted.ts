@@ -49,6 +49,7 @@ export async function summaryOf({ messages, plan }: Range, policy: CompactionPol
     tokens_before: plan.tokens,
     tokens_after: null,
     renews_overlay_id: null,
+    replaced_by_job_id: null,
     attempts: 1,
     overlay_id: null,
     model: MODEL,

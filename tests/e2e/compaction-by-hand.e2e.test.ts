@@ -226,7 +226,7 @@ describe("a summary of a model", () => {
 describe("an overflow", () => {
   test("is answered with the shortened history", async () => {
     const path = await newSession();
-    const { status, body } = await tenant.call<{ job: Job; history: History; token_estimate: number }>(
+    const { status, body } = await tenant.call<{ job: Job; history: History & { token_estimate: number } }>(
       "POST",
       `${path}/overflow`,
       {
@@ -236,7 +236,7 @@ describe("an overflow", () => {
     expect(status).toBe(200);
     expect(body.job).toMatchObject({ state: "applied", trigger: "overflow" });
     expect(body.history.data.map(({ id }) => id)).toEqual(await shown(path));
-    expect(body.token_estimate).toBeLessThan(600);
+    expect(body.history.token_estimate).toBeLessThan(600);
   });
 
   test("takes of the tail when there is nothing else, and comes to an end", async () => {
@@ -261,6 +261,32 @@ describe("an overflow", () => {
     expect(late.headers.get("Retry-After")).toBe("2");
     expect(await shown(path)).toHaveLength(20);
     await ended(path, String(late.body["job_id"]));
+  });
+
+  test("says what went wrong when no summary can be made, and changes nothing", async () => {
+    const path = await newSession();
+    model.play({ kind: "text", text: "" });
+    const failed = await tenant.call("POST", `${path}/overflow`);
+    expect(refusal(failed)).toEqual([409, "compaction_failed", undefined]);
+    expect(failed.body).toMatchObject({ state: "rejected", job_id: expect.stringMatching(/^job_/) });
+    expect(await shown(path)).toHaveLength(20);
+  });
+
+  test("is answered again for its key, and follows the job that came in place of a stale one", async () => {
+    const path = await newSession();
+    model.play({ kind: "text", text: GOOD_SUMMARY, afterMs: 1_500 });
+    const key = { "Idempotency-Key": "one" };
+    const first = tenant.call<{ job: Job; history: History }>("POST", `${path}/overflow`, {}, key);
+    await until("the job to be at work", async () => (await jobs(path))[0]?.state === "running");
+    expect(
+      (await tenant.call("PUT", `${path}/messages/m5`, text("m5", "assistant", "Other."))).status,
+    ).toBe(200);
+    const answered = await first;
+    expect([answered.status, answered.body.job.state]).toEqual([200, "applied"]);
+    expect((await jobs(path)).map(({ state }) => state)).toEqual(["applied", "stale"]);
+    const again = await tenant.call<{ job: Job }>("POST", `${path}/overflow`, {}, key);
+    expect([again.body.job.id, again.headers.get("Idempotent-Replayed")]).toEqual([answered.body.job.id, "true"]);
+    expect(await jobs(path)).toHaveLength(2);
   });
 });
 

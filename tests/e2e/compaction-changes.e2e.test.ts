@@ -123,7 +123,11 @@ describe("what does not touch the range leaves its job alone", () => {
     model.play(SLOW, GOOD);
     const job = await session.compact({ leaf_id: "m19" });
     const overflow = (body: object) =>
-      tenant.call<{ code: string; job_id: string; token_estimate: number }>("POST", `${session.path}/overflow`, body);
+      tenant.call<{ code: string; job_id: string; history: { token_estimate: number } }>(
+        "POST",
+        `${session.path}/overflow`,
+        body,
+      );
     const refused = await overflow({});
     expect([refused.status, refused.body.code, refused.body.job_id]).toEqual([409, "job_open", job.id]);
     await session.ended(job.id);
@@ -133,7 +137,7 @@ describe("what does not touch the range leaves its job alone", () => {
     const other = await overflow({ leaf_id: "m19" });
     const { meta } = await session.call<{ meta: { token_estimate: number }[] }>("GET", "/messages?limit=100&leaf_id=m19");
     if (other.status === 200)
-      expect(other.body.token_estimate).toBe(meta.reduce((sum, { token_estimate: tokens }) => sum + tokens, 0));
+      expect(other.body.history.token_estimate).toBe(meta.reduce((sum, { token_estimate: tokens }) => sum + tokens, 0));
     await session.rested();
   });
 

@@ -104,19 +104,39 @@ async function misfortune(session: Compacting, until: number): Promise<void> {
   }
 }
 
-test("nothing acknowledged is lost, nothing is summarised that was not there, nothing is billed twice", { timeout: 150_000 }, async () => {
-  model.play(...moods(chance(42)));
-  const session = await Compacting.open(plane, tenant, model, 0);
-  const until = Date.now() + WRITING_MS;
-  console.log("BEGIN", new Date().toISOString());
-  const writers = Array.from({ length: WRITERS }, (_, index) => writer(session, String.fromCharCode(97 + index), until));
-  await Promise.all([...writers, misfortune(session, until)]);
-  model.play({ kind: "text", text: GOOD_SUMMARY });
-  console.log("DONE", new Date().toISOString(), session.written.size);
-  const { history, usageEvents, told } = await session.expectSound();
-  console.log("STATS", JSON.stringify((await session.jobs()).map((j) => [j.trigger, j.state, j.attempts, j.error?.code, (j as any).created_at, (j as any).updated_at])), model.prompts.length, usageEvents.length, session.written.size, told.length);
-  expect(history.some(({ id }) => id.startsWith("compaction_"))).toBe(true);
-  expect(told.filter(({ state }) => state === "applied").length).toBeGreaterThan(1);
-  expect(usageEvents.length).toBeGreaterThan(1);
-  expect(model.prompts.length).toBeGreaterThan(usageEvents.length);
-});
+test(
+  "nothing acknowledged is lost, nothing is summarised that was not there, nothing is billed twice",
+  { timeout: 150_000 },
+  async () => {
+    model.play(...moods(chance(42)));
+    const session = await Compacting.open(plane, tenant, model, 0);
+    const until = Date.now() + WRITING_MS;
+    console.log("BEGIN", new Date().toISOString());
+    const writers = Array.from({ length: WRITERS }, (_, index) => writer(session, String.fromCharCode(97 + index), until));
+    await Promise.all([...writers, misfortune(session, until)]);
+    model.play({ kind: "text", text: GOOD_SUMMARY });
+    console.log("DONE", new Date().toISOString(), session.written.size);
+    const { history, usageEvents, told } = await session.expectSound();
+    console.log(
+      "STATS",
+      JSON.stringify(
+        (await session.jobs()).map((j) => [
+          j.trigger,
+          j.state,
+          j.attempts,
+          j.error?.code,
+          (j as any).created_at,
+          (j as any).updated_at,
+        ]),
+      ),
+      model.prompts.length,
+      usageEvents.length,
+      session.written.size,
+      told.length,
+    );
+    expect(history.some(({ id }) => id.startsWith("compaction_"))).toBe(true);
+    expect(told.filter(({ state }) => state === "applied").length).toBeGreaterThan(1);
+    expect(usageEvents.length).toBeGreaterThan(1);
+    expect(model.prompts.length).toBeGreaterThan(usageEvents.length);
+  },
+);

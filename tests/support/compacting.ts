@@ -18,7 +18,11 @@ export type Job = {
 };
 export type Overlay = SeenOverlay & { readonly summary: string; readonly stale: boolean; readonly job_id: string | null };
 type Message = { readonly id: string; readonly parts: readonly { readonly text?: string }[] };
-type History = { readonly data: Message[]; readonly meta: { readonly token_estimate: number }[]; readonly next_cursor: string | null };
+type History = {
+  readonly data: Message[];
+  readonly meta: { readonly token_estimate: number }[];
+  readonly next_cursor: string | null;
+};
 type Model = Awaited<ReturnType<typeof startModelServer>>;
 
 export const line = (index: number) =>

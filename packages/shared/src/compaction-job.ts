@@ -84,6 +84,7 @@ export const compactionJobSchema = z
     tokens_before: z.int(),
     tokens_after: z.int().nullable(),
     renews_overlay_id: z.string().nullable().meta({ description: "The summary that it takes the place of" }),
+    replaced_by_job_id: z.string().nullable().meta({ description: "Of a stale job: the one that was planned in its place" }),
     attempts: z.int(),
     overlay_id: z.string().nullable(),
     model: z.string().nullable(),

@@ -24,6 +24,7 @@ export const PROBLEMS = {
   job_not_open: { status: 409, title: "The job is already done" },
   job_not_retriable: { status: 409, title: "The job did not fail" },
   job_open: { status: 409, title: "Another job of this session is open" },
+  compaction_failed: { status: 409, title: "The compaction came to no summary" },
   wrong_block_kind: { status: 409, title: "The block is of another kind" },
   precondition_failed: { status: 412, title: "The resource has changed" },
   body_too_large: { status: 413, title: "The body is too large" },

@@ -44,6 +44,7 @@ const jobIn = (state: CompactionJob["state"]): CompactionJob =>
     to_id: "m9",
     messages: 9,
     renews_overlay_id: null,
+    replaced_by_job_id: null,
     tokens_before: 4_000,
     tokens_after: null,
     attempts: 1,

@@ -94,6 +94,9 @@ const ADJUSTMENTS: Migration = {
     CREATE INDEX usage_events_adjusts ON usage_events (adjusts) WHERE adjusts IS NOT NULL;`,
 };
 
+/** Jobs that gave way to another. */
+const REPLACED_JOBS: Migration = { id: "015_replaced_jobs", sql: "ALTER TABLE jobs ADD COLUMN replaced_by TEXT;" };
+
 export const MIGRATIONS: readonly Migration[] = [
   TREE,
   PLANE_TABLES,
@@ -109,4 +112,5 @@ export const MIGRATIONS: readonly Migration[] = [
   BLOCKS,
   RENEWALS,
   ADJUSTMENTS,
+  REPLACED_JOBS,
 ];

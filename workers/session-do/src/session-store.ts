@@ -131,6 +131,14 @@ export class SessionStore {
     }
   }
 
+  /** What models read is another history now: nothing that was learned of the earlier one holds. */
+  noteRewritten(): void {
+    // A provider's cache of the prefix ends here anyway: what was written to the blocks may show now.
+    this.prompt.expire();
+    this.trigger.forget();
+    if (this.#row.calibration !== 1) this.save({ calibration: 1 });
+  }
+
   historyTokens(leafSeq: number): number {
     return historyTokens(this, leafSeq);
   }

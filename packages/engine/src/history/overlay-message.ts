@@ -1,4 +1,5 @@
 /** An overlay as the message that stands in a history. Pure. Nobody can write a message with its id. */
+import { estimateText } from "../tokens/estimate.ts";
 import { formatInstant } from "@sessionplane/shared/fields";
 import { type OverlayId, overlayMessageId } from "@sessionplane/shared/ids";
 import type { Message } from "@sessionplane/shared/message";
@@ -21,3 +22,9 @@ export const overlayMessage = (overlay: StoredOverlay): Message => ({
     },
   },
 });
+
+/** The framing of the message. */
+const FRAME_TOKENS = 4;
+
+/** What the message that stands for an overlay counts, in tokens. */
+export const overlayTokens = (summary: string): number => estimateText(summary) + FRAME_TOKENS;

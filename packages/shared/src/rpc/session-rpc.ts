@@ -148,6 +148,8 @@ export type HistoryPage = {
   readonly truncated: boolean;
   /** Of the whole path, in UTF-8 bytes of stored JSON, whatever the page or limit. */
   readonly total_content_bytes: number;
+  /** Of all that is read to the leaf, with summaries in place in the view `history`; whatever the page or limit. */
+  readonly token_estimate: number;
   /** Where the next page begins, in the order asked; null at the end. */
   readonly next: HistoryPlace | null;
 };

@@ -1,5 +1,5 @@
 /** What reaches a job twice, too late or in the wrong order, and what changes under it. */
-import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { JobId } from "@sessionplane/shared/ids";
 import {
@@ -242,6 +242,37 @@ describe("a summary that does not hold any more", () => {
     expect(next).toMatchObject({ state: "queued", trigger: "renewal", from_id: "m1", messages: first.messages - 2 });
     expect((await commit(session, next.id)).state).toBe("applied");
   });
+});
+
+test("a summary that was renewed makes nothing due any more, and appends are plain again", async () => {
+  const { session, id } = await due();
+  await commit(session, id);
+  await edit(session, "m4", "another text");
+  const renewal = await newest(session);
+  expect(renewal).toMatchObject({ state: "queued", trigger: "renewal" });
+  expect((await commit(session, renewal.id)).state).toBe("applied");
+  const stale = await runInDurableObject(session.newStub(), (_instance, { storage }) =>
+    storage.sql
+      .exec<{ stale: number }>("SELECT stale FROM overlays ORDER BY seq")
+      .toArray()
+      .map((row) => row.stale),
+  );
+  expect(stale).toEqual([1, 0]);
+  const reply = await append(session, [message("next", "a word")], { rules: SMALL });
+  expect(reply.compaction_job_id).toBeNull();
+  expect(await jobs(session)).toHaveLength(2);
+});
+
+test("what is deleted tells of the summary that went with it", async () => {
+  const { session, id } = await due();
+  const { overlay_id: overlay } = await commit(session, id);
+  await remove(session, "m4");
+  const reverted = await runInDurableObject(session.newStub(), (_instance, { storage }) =>
+    storage.sql
+      .exec<{ id: string }>("SELECT data ->> 'overlay_id' AS id FROM events WHERE type = 'compact' AND data ->> 'reverted'")
+      .toArray(),
+  );
+  expect(reverted).toEqual([{ id: overlay }]);
 });
 
 describe("a summary that is to be written again", () => {

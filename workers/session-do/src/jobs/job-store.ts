@@ -47,6 +47,8 @@ export type JobRow = {
   /** The overlay that it takes the place of. */
   renews: string | null;
   instructions: string | null;
+  /** Of a stale job: the one that was planned in its place. */
+  replaced_by: string | null;
   created_at: number;
   updated_at: number;
 };
@@ -80,6 +82,7 @@ const COLUMNS = [
   "error",
   "renews",
   "instructions",
+  "replaced_by",
   "created_at",
   "updated_at",
 ] as const satisfies readonly (keyof JobRow)[];
@@ -132,6 +135,13 @@ export class JobStore {
     this.#store({ ...job, woken_at: now });
   }
 
+  /** The other job's fact tells of it. */
+  markReplaced(job: JobRow, by: JobRow): JobRow {
+    const row = { ...job, replaced_by: by.id };
+    this.#store(row);
+    return row;
+  }
+
   /** Not a fact either. Of a job whose lease had run out it makes a running one again. */
   extendLease(job: JobRow, until: number): void {
     this.#store({ ...job, state: "running", lease_until: until });
@@ -177,6 +187,7 @@ export const toCompactionJob = (sessionId: string, job: JobRow, billedNano: numb
   tokens_before: job.tokens_before,
   tokens_after: job.tokens_after,
   renews_overlay_id: job.renews,
+  replaced_by_job_id: job.replaced_by,
   attempts: job.attempts,
   overlay_id: job.overlay_id,
   model: job.model,

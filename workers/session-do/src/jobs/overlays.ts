@@ -6,21 +6,17 @@ import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { AddOverlay } from "@sessionplane/shared/rpc/compaction-rpc";
 import type { Idempotency, SeqPage, SeqQuery, Written } from "@sessionplane/shared/rpc/session-rpc";
 import { type NewOverlay, type StoredOverlay, toOverlay } from "@sessionplane/engine/storage/sqlite/overlays";
-import { estimateText } from "@sessionplane/engine/tokens/estimate";
+import { overlayTokens } from "@sessionplane/engine/history/overlay-message";
 import { type Range, contains, within } from "@sessionplane/engine/tree/runs";
 import { checkOpen } from "../messages/write-checks.ts";
 import { seqPage } from "../seq-page.ts";
 import type { SessionStore } from "../session-store.ts";
-import { OVERLAY_MESSAGE_TOKENS } from "./run.ts";
 
 const show = (store: SessionStore, overlay: StoredOverlay): Overlay =>
   toOverlay(overlay, overlay.job_id === null ? null : store.ledger.billedForJob(overlay.job_id));
 
-const find = (store: SessionStore, id: string): StoredOverlay | undefined =>
-  store.overlays.all().find((overlay) => overlay.id === id);
-
 export function getOverlay(store: SessionStore, id: string): Result<Overlay, Problem> {
-  const overlay = find(store, id);
+  const overlay = store.overlays.find(id);
   return overlay === undefined ? err(NOT_FOUND) : ok(show(store, overlay));
 }
 
@@ -28,6 +24,27 @@ export function listOverlays(store: SessionStore, query: SeqQuery): SeqPage<Over
   const { limit, before_seq: before = Number.MAX_SAFE_INTEGER } = query;
   const newestFirst = store.overlays.all().filter((overlay) => overlay.seq < before);
   return seqPage(newestFirst.toReversed(), limit, (overlay) => show(store, overlay));
+}
+
+type Told = Omit<NewOverlay, "retention">;
+
+/** What a listener is told; the log's number of it also brings the new sums to the catalog. */
+function note(store: SessionStore, seq: number, overlay: Told, more: object): void {
+  const { id, from_id, to_id, messages, tokens_before, tokens_after } = overlay;
+  store.events.note(seq, "compact", { overlay_id: id, from_id, to_id, messages, tokens_before, tokens_after, ...more });
+  store.noteRewritten();
+}
+
+/** In the transaction of whoever has the summary. */
+export function placeOverlay(store: SessionStore, overlay: NewOverlay): void {
+  store.overlays.insert(overlay);
+  note(store, overlay.seq, overlay, {});
+}
+
+/** The messages that it stands for show again. In the transaction of whoever takes it back. */
+export function takeBackOverlay(store: SessionStore, overlay: StoredOverlay): void {
+  store.overlays.delete(overlay.id);
+  note(store, store.sequence.next(), overlay, { reverted: true });
 }
 
 /** Whether a call and one of its results are on different sides of an end. Looks at the calls of the path alone. */
@@ -76,34 +93,28 @@ function add(store: SessionStore, input: AddOverlay, now: number): Result<Stored
     summary: input.summary,
     messages: store.messages.countOn(within(store.messages.pathTo(to), from, to)),
     tokens_before: store.messages.totalsTo(to).tokens - store.messages.totalsTo(before).tokens,
-    tokens_after: estimateText(input.summary) + OVERLAY_MESSAGE_TOKENS,
+    tokens_after: overlayTokens(input.summary),
     retention: null,
     model: null,
     job_id: null,
     created_at: now,
   };
-  store.overlays.insert(overlay);
-  noteChange(store, overlay, {});
-  const stored = find(store, overlay.id);
+  placeOverlay(store, overlay);
+  const stored = store.overlays.find(overlay.id);
   if (stored === undefined) throw new Error("an overlay that was just written is not there");
   return ok(stored);
-}
-
-/** What a listener is told; the log's number of it also brings the new sums to the catalog. */
-function noteChange(store: SessionStore, overlay: Omit<NewOverlay, "retention">, more: object): void {
-  const { seq, id, from_id, to_id, messages, tokens_before, tokens_after } = overlay;
-  store.events.note(seq, "compact", { overlay_id: id, from_id, to_id, messages, tokens_before, tokens_after, ...more });
-  store.prompt.expire();
-  store.trigger.forget();
 }
 
 export function addOverlay(store: SessionStore, input: AddOverlay, now: number): Result<Written<Overlay>, Problem> {
   const effect = () => {
     const overlay = add(store, input, now);
-    return overlay.ok ? ok({ reply: show(store, overlay.value), receipt: JSON.stringify(show(store, overlay.value)) }) : overlay;
+    if (!overlay.ok) return overlay;
+    // Without its summary, which may be long, and which the request has brought again.
+    const { summary: _summary, ...receipt } = show(store, overlay.value);
+    return ok({ reply: show(store, overlay.value), receipt: JSON.stringify(receipt) });
   };
   // As it was then, should it be gone since.
-  const replay = (receipt: string): Overlay => JSON.parse(receipt) as Overlay;
+  const replay = (receipt: string): Overlay => ({ ...(JSON.parse(receipt) as Overlay), summary: input.summary });
   return store.atomically(() => store.keys.once(input.idempotency, now, effect, replay));
 }
 
@@ -113,12 +124,11 @@ export function deleteOverlay(
   now: number,
 ): Result<null, Problem> {
   const effect = () => {
-    const overlay = find(store, id);
+    const overlay = store.overlays.find(id);
     if (overlay === undefined) return err(NOT_FOUND);
     const closed = checkOpen(store);
     if (closed !== null) return err(closed);
-    store.overlays.delete(id);
-    noteChange(store, { ...overlay, seq: store.sequence.next() }, { reverted: true });
+    takeBackOverlay(store, overlay);
     return ok({ reply: null, receipt: "" });
   };
   const done = store.atomically(() => store.keys.once(idempotency, now, effect, () => null));

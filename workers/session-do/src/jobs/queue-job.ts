@@ -31,6 +31,7 @@ const FRESH = {
   model: null,
   retention: null,
   error: null,
+  replaced_by: null,
 } as const;
 
 export function queueJob(store: SessionStore, job: NewJob, now: number): JobRow {

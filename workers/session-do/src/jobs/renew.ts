@@ -62,10 +62,16 @@ export function rerun(
 /** A model's, or the plane's own: written by nobody, so that it may be written again. */
 const isMade = ({ model }: StoredOverlay): boolean => model !== null;
 
-/** One that stands on the active path, was made by a job and has a message edited under it. Whoever wrote one renews it. */
+/** One that is read on the active path, was made by a job and has a message edited under it. Whoever wrote one renews it. */
+export function staleOverlay(store: SessionStore): StoredOverlay | undefined {
+  const overlays = store.overlays.all();
+  const isDue = (one: StoredOverlay) => one.stale === 1 && isMade(one);
+  if (!overlays.some(isDue)) return undefined;
+  return standing(overlays, store.messages.pathTo(store.messages.activeLeaf())).find(isDue);
+}
+
 export function renewStale(store: SessionStore, policy: CompactionPolicy, now: number): JobRow | null {
-  const path = store.messages.pathTo(store.messages.activeLeaf());
-  const overlay = standing(store.overlays.all(), path).find((one) => one.stale === 1 && isMade(one));
+  const overlay = staleOverlay(store);
   if (overlay === undefined) return null;
   const range = rangeOf(store, overlay, { from: "earlier", except: overlay.id });
   if (range === null) return null;

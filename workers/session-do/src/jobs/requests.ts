@@ -31,11 +31,12 @@ export function getJob(store: SessionStore, id: string): Result<CompactionJob, P
   return job === null ? err(NOT_FOUND) : ok(showJob(store, job));
 }
 
-const replay = (store: SessionStore, id: string): CompactionJob => {
+/** The job, or the one that came in its place when its range had changed. */
+function replay(store: SessionStore, id: string): CompactionJob {
   const job = store.jobs.find(id);
   if (job === null) throw new Error("a job that was made is gone");
-  return showJob(store, job);
-};
+  return job.replaced_by === null ? showJob(store, job) : replay(store, job.replaced_by);
+}
 
 /** The tenant's part was changed after the session's: each was fine beside what was there then. */
 const contradiction = (issue: { readonly path: readonly PropertyKey[]; readonly message: string } | undefined): Problem =>
@@ -68,15 +69,16 @@ export const planByHand = (store: SessionStore, { leaf, policy }: Asked): Compac
 /** Of the tail, what is kept when a model has said that its input is too long: as asked, a quarter, the least. */
 const TAIL_SHARES: readonly number[] = [1, 1 / 4, 0];
 
+type Planned = { readonly plan: CompactionPlan; readonly policy: CompactionPolicy };
+
 /** The first plan that there is. Each shortens the history, so that whoever asks again and again comes to an end. */
-function planForOverflow(store: SessionStore, { leaf, policy }: Asked): CompactionPlan {
-  let plan: CompactionPlan = TOO_SHORT;
+function planForOverflow(store: SessionStore, { leaf, policy }: Asked): Planned {
   for (const share of TAIL_SHARES) {
     const shorter = { ...policy, keep_recent_tokens: Math.floor(policy.keep_recent_tokens * share) };
-    plan = planByHand(store, { leaf, policy: shorter });
-    if (plan.kind === "compact") return plan;
+    const plan = planByHand(store, { leaf, policy: shorter });
+    if (plan.kind === "compact" || share === 0) return { plan, policy: shorter };
   }
-  return plan;
+  return { plan: TOO_SHORT, policy };
 }
 
 export const nothingToCompact = (reason: string): Problem =>
@@ -95,12 +97,15 @@ const isOn = (store: SessionStore, { from_seq: from, to_seq: to }: JobRow, leaf:
 function requested(store: SessionStore, input: RequestCompaction, now: number): Result<JobRow, Problem> {
   const found = asked(store, input);
   if (!found.ok) return found;
-  const { leaf, policy } = found.value;
+  const { leaf } = found.value;
   const open = store.jobs.open();
   if (open !== null) return isOn(store, open, leaf) ? ok(open) : err(jobOpen(open));
   const closed = checkOpen(store);
   if (closed !== null) return err(closed);
-  const plan = input.overflow === true ? planForOverflow(store, found.value) : planByHand(store, found.value);
+  const { plan, policy } =
+    input.overflow === true
+      ? planForOverflow(store, found.value)
+      : { plan: planByHand(store, found.value), policy: found.value.policy };
   if (plan.kind === "skip") return err(nothingToCompact(plan.reason));
   if (store.row.failures > 0) store.save({ failures: 0 });
   const trigger = input.overflow === true ? "overflow" : "manual";

@@ -8,12 +8,14 @@ import type { ClaimedJob, JobCommit, JobFailure, JobItem, JobRefusal } from "@se
 import type { SeqPage } from "@sessionplane/shared/rpc/session-rpc";
 import type { PricedUsage } from "@sessionplane/shared/usage-event";
 import { messageSchema } from "@sessionplane/shared/message";
-import { estimateText } from "@sessionplane/engine/tokens/estimate";
+import { overlayTokens } from "@sessionplane/engine/history/overlay-message";
 import { maskedRead } from "@sessionplane/engine/history/masked-read";
 import { segments, standing } from "@sessionplane/engine/history/apply-overlays";
+import type { NewOverlay } from "@sessionplane/engine/storage/sqlite/overlays";
 import { within } from "@sessionplane/engine/tree/runs";
 import type { SessionStore } from "../session-store.ts";
 import { type JobRow, feedsOf, policyOf } from "./job-store.ts";
+import { placeOverlay } from "./overlays.ts";
 import { endStale, stillStands } from "./stale.ts";
 
 /** Longer than any summary takes; what a dead compactor holds back. */
@@ -24,8 +26,6 @@ const MAX_REJECTIONS = 2;
 const MAX_ATTEMPTS = 10;
 const PAGE_ITEMS = 200;
 const PAGE_BYTES = 4 * 1024 * 1024;
-/** The framing of the message that an overlay becomes. */
-export const OVERLAY_MESSAGE_TOKENS = 4;
 
 const refuse = (code: JobRefusal["code"], detail: string) => err({ code, detail });
 
@@ -142,47 +142,33 @@ function originalTokens(store: SessionStore, job: JobRow): number {
 }
 
 function applySummary(store: SessionStore, job: JobRow, commit: JobCommit, now: number): JobRow {
-  const id = newId("overlay");
-  const tokensAfter = estimateText(commit.summary) + OVERLAY_MESSAGE_TOKENS;
-  const tokensBefore = originalTokens(store, job);
-  const seq = store.sequence.next();
-  store.overlays.insert({
-    seq,
-    id,
+  const tokensAfter = overlayTokens(commit.summary);
+  const overlay: NewOverlay = {
+    seq: store.sequence.next(),
+    id: newId("overlay"),
     from_seq: job.from_seq,
     to_seq: job.to_seq,
     from_id: job.from_id,
     to_id: job.to_id,
     summary: commit.summary,
     messages: job.messages,
-    tokens_before: tokensBefore,
+    tokens_before: originalTokens(store, job),
     tokens_after: tokensAfter,
     retention: commit.retention,
     model: commit.model,
     job_id: job.id,
     created_at: now,
-  });
-  const { from_id, to_id, messages } = job;
-  store.events.note(seq, "compact", {
-    overlay_id: id,
-    from_id,
-    to_id,
-    messages,
-    tokens_before: tokensBefore,
-    tokens_after: tokensAfter,
-  });
+  };
+  placeOverlay(store, overlay);
   store.faults.hit("commit:summarised");
-  // A provider's cache of the prefix ends here anyway: what was written to the blocks may show now.
-  store.prompt.expire();
-  // What the calls before it had been like says nothing of a history that is another now.
-  if (store.row.failures > 0 || store.row.calibration !== 1) store.save({ failures: 0, calibration: 1 });
+  if (store.row.failures > 0) store.save({ failures: 0 });
   const retention = commit.retention === null ? null : JSON.stringify(commit.retention);
   return store.jobs.write(
     {
       ...job,
       state: "applied",
       lease_until: null,
-      overlay_id: id,
+      overlay_id: overlay.id,
       tokens_after: tokensAfter,
       model: commit.model,
       retention,

@@ -51,28 +51,23 @@ function leafNow(store: SessionStore, job: JobRow): number {
 }
 
 /** What was asked for, as the session is now. */
-function planAnew(store: SessionStore, job: JobRow, now: number): void {
+function planAnew(store: SessionStore, job: JobRow, now: number): JobRow | null {
   const policy = policyOf(job);
   const trigger = triggerOf(job);
   if (trigger === "rerun") {
-    const overlay = store.overlays.all().find(({ id }) => id === job.renews);
-    if (overlay !== undefined) rerun(store, overlay, policy, job.instructions, now);
-    return;
+    const overlay = store.overlays.find(job.renews ?? "");
+    return overlay === undefined ? null : rerun(store, overlay, policy, job.instructions, now);
   }
-  if (trigger === "renewal") {
-    if (job.renews === null) renewRange(store, job, policy, now);
-    else renewStale(store, policy, now);
-    return;
-  }
+  if (trigger === "renewal") return job.renews === null ? renewRange(store, job, policy, now) : renewStale(store, policy, now);
   const leaf = leafNow(store, job);
   // The cooldown counts from a compaction; this one has compacted nothing.
   const { plan } = planFor(store, leaf, { ...policy, cooldown_messages: 0 }, trigger !== "automatic");
-  if (plan.kind === "compact") queueJob(store, { range: plan, leafSeq: leaf, policy, trigger }, now);
+  return plan.kind === "compact" ? queueJob(store, { range: plan, leafSeq: leaf, policy, trigger }, now) : null;
 }
 
 /** A job whose range changed under it: over, and planned anew at once. */
 export function endStale(store: SessionStore, job: JobRow, now: number): JobRow {
   const ended = writeStale(store, job, now);
-  planAnew(store, job, now);
-  return ended;
+  const next = planAnew(store, job, now);
+  return next === null ? ended : store.jobs.markReplaced(ended, next);
 }

@@ -20,9 +20,6 @@ const REPLAN_AFTER_SHARE = 1 / 32;
 /** A tenant's later change may contradict the session's policy: then nothing is compacted by itself. */
 const isSound = (policy: CompactionPolicy): boolean => compactionPolicySchema.safeParse(policy).success;
 
-/** Whether a message was edited under some summary. */
-export const hasStale = (store: SessionStore): boolean => store.overlays.all().some(({ stale }) => stale === 1);
-
 type Vain = { readonly policy: string; readonly untilCount: number };
 
 export class Trigger {
@@ -41,8 +38,7 @@ export class Trigger {
 
   /** A summary that does not hold any more is written again. */
   renew(store: SessionStore, policy: CompactionPolicy, now: number): JobRow | null {
-    if (!hasStale(store) || !this.isFree(store, policy) || !isSound(policy)) return null;
-    return renewStale(store, policy, now);
+    return this.isFree(store, policy) && isSound(policy) ? renewStale(store, policy, now) : null;
   }
 
   /** Cheap: asked on every append. `historyTokens`: of the active leaf, with what is being appended. */

@@ -9,7 +9,7 @@ import { admitFromClient } from "@sessionplane/engine/messages/client-source";
 import { skillCallsOf } from "@sessionplane/engine/context/skill-calls";
 import type { MessageDraft } from "@sessionplane/engine/messages/draft";
 import { type Uploads, bytesStored, checkUploads, draftFor, keepMedia } from "@sessionplane/engine/messages/intake";
-import { hasStale } from "../jobs/trigger.ts";
+import { staleOverlay } from "../jobs/renew.ts";
 import type { SessionStore } from "../session-store.ts";
 import { afterWrite, compactIfDue, policyFor } from "./after-write.ts";
 import { checkOpen, checkRoom, parentSeq, storedMessage } from "./write-checks.ts";
@@ -116,7 +116,7 @@ function isPlain(store: SessionStore, { drafts, parent, policy }: Accepted): boo
   const [draft] = drafts;
   if (draft === undefined || drafts.length > 1 || !store.messages.isPlain(draft, parent)) return false;
   if (store.search.covers(store.sequence.head + 1)) return false;
-  if (hasStale(store)) return false;
+  if (staleOverlay(store) !== undefined) return false;
   if (draft.callIds !== null && skillCallsOf(draft.message).length > 0) return false;
   return !store.trigger.isDue(store, store.historyTokens(parent) + draft.tokens, policy);
 }

@@ -105,9 +105,12 @@ function readPage(store: SessionStore, leaf: number, query: HistoryQuery): { ite
 export function readMessages(store: SessionStore, query: HistoryQuery): Result<HistoryPage, Problem> {
   const leaf = leafOf(store, query);
   if (!leaf.ok) return leaf;
+  const end = store.messages.nearest(leaf.value);
+  const { bytes, tokens } = store.messages.totalsTo(end);
   const whole = {
-    leaf_id: store.messages.idOf(store.messages.nearest(leaf.value)),
-    total_content_bytes: store.messages.totalsTo(leaf.value).bytes,
+    leaf_id: store.messages.idOf(end),
+    total_content_bytes: bytes,
+    token_estimate: query.view === "raw" ? tokens : store.historyTokens(end),
   };
   if (query.max_bytes !== undefined || query.max_tokens !== undefined) {
     return ok({ ...whole, ...readWindow(store, leaf.value, query), next: null });

@@ -4,6 +4,7 @@ import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { AfterWrite, DeleteMessages, DeletedMessages, Idempotency, Written } from "@sessionplane/shared/rpc/session-rpc";
 import type { Source } from "@sessionplane/shared/message";
 import { checkClientRole, holdsReserved } from "@sessionplane/engine/messages/client-source";
+import { takeBackOverlay } from "../jobs/overlays.ts";
 import { renewDropped } from "../jobs/renew.ts";
 import { endOpenJob } from "../jobs/stale.ts";
 import type { SessionStore } from "../session-store.ts";
@@ -35,7 +36,7 @@ function removed(store: SessionStore, input: DeleteMessages, now: number): Resul
   if (seqs.length === 0) return ok({ results, ...afterWrite(store) });
   // A summary must not keep what was removed: it goes too, and what it stood for shows.
   const dropped = store.overlaysOver(seqs);
-  for (const { id } of dropped) store.overlays.delete(id);
+  for (const overlay of dropped) takeBackOverlay(store, overlay);
   store.messages.remove(seqs, now);
   store.search.delete(seqs);
   store.skills.drop(seqs);
@@ -82,8 +83,7 @@ export function clearMessages(
     store.events.note(store.messages.changedSeq(), "clear", {});
     store.search.clear();
     store.skills.clear();
-    store.prompt.expire();
-    store.trigger.forget();
+    store.noteRewritten();
     return ok({ reply: afterWrite(store), receipt: "{}" });
   };
   return store.atomically(() => store.keys.once(input.idempotency, now, effect, () => afterWrite(store)));

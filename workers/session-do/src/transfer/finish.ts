@@ -5,7 +5,7 @@ import type { FinishImport } from "@sessionplane/shared/rpc/session-rpc";
 import { draftOf } from "@sessionplane/engine/messages/draft";
 import { estimateText } from "@sessionplane/engine/tokens/estimate";
 import { contains, within } from "@sessionplane/engine/tree/runs";
-import { OVERLAY_MESSAGE_TOKENS } from "../jobs/run.ts";
+import { overlayTokens } from "@sessionplane/engine/history/overlay-message";
 import { checkRoom } from "../messages/write-checks.ts";
 import type { SessionStore } from "../session-store.ts";
 import { atLine } from "./stage.ts";
@@ -101,7 +101,7 @@ function layOverlay(store: SessionStore, { line, overlay }: StagedOverlay): void
     summary: overlay.summary,
     messages: store.messages.countOn(covered),
     tokens_before: store.messages.totalsTo(to).tokens - store.messages.totalsTo(before).tokens,
-    tokens_after: estimateText(overlay.summary) + OVERLAY_MESSAGE_TOKENS,
+    tokens_after: overlayTokens(overlay.summary),
     retention: overlay.retention,
     model: overlay.model,
     job_id: null,

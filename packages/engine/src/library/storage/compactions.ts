@@ -2,16 +2,14 @@
 import { formatInstant } from "@sessionplane/shared/fields";
 import { newId } from "@sessionplane/shared/ids";
 import { standing } from "../../history/apply-overlays.ts";
+import { overlayTokens } from "../../history/overlay-message.ts";
 import type { StoredOverlay } from "../../storage/sqlite/overlays.ts";
-import { estimateText } from "../../tokens/estimate.ts";
 import { type Range, contains, within } from "../../tree/runs.ts";
 import type { CompactResult } from "../conversation.ts";
 import { SessionError, unknownMessage } from "../session-error.ts";
 import type { StoredCompaction } from "../session-events.ts";
 import type { SessionTables } from "./session-tables.ts";
 
-/** What the message around a summary counts. */
-const OVERLAY_MESSAGE_TOKENS = 4;
 /** Of the message that stands for an overlay. */
 const MESSAGE_PREFIX = "compaction_";
 
@@ -59,7 +57,7 @@ function store(tables: SessionTables, { from, to }: Ends, summary: string): Stor
     summary,
     messages,
     tokens_before: tokens,
-    tokens_after: estimateText(summary) + OVERLAY_MESSAGE_TOKENS,
+    tokens_after: overlayTokens(summary),
     retention: null,
     model: null,
     job_id: null,

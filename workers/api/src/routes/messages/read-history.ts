@@ -54,6 +54,7 @@ export const historySchema = z
     leaf_id: z.string().nullable(),
     truncated: z.boolean(),
     total_content_bytes: z.int(),
+    token_estimate: z.int().meta({ description: "Of all that is read to the leaf, whatever the page or window" }),
     has_more: z.boolean(),
     next_cursor: z.string().nullable(),
   })
@@ -73,6 +74,7 @@ export function historyJson(sessionId: string, page: HistoryPage): string {
     leaf_id: rest.leaf_id,
     truncated: rest.truncated,
     total_content_bytes: rest.total_content_bytes,
+    token_estimate: rest.token_estimate,
     has_more: rest.next !== null,
     next_cursor: rest.next === null ? null : encodePlace(sessionId, rest.next),
   });
