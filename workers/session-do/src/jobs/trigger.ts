@@ -8,7 +8,7 @@ import type { SessionStore } from "../session-store.ts";
 import type { JobRow } from "./job-store.ts";
 import { planFor } from "./plan-job.ts";
 import { queueJob } from "./queue-job.ts";
-import { renewStale } from "./renew.ts";
+import { renewalOfStale } from "./renew.ts";
 
 /** So many failures in a row suspend automatic compaction until someone asks by hand. */
 export const MAX_FAILURES_IN_A_ROW = 3;
@@ -42,7 +42,8 @@ export class Trigger {
   /** A summary that does not hold any more is written again. */
   renew(store: SessionStore, policy: CompactionPolicy, now: number): JobRow | null {
     if (!hasStale(store) || !this.isFree(store, policy) || !isSound(policy)) return null;
-    return renewStale(store, policy, now);
+    const renewal = renewalOfStale(store, policy);
+    return renewal && queueJob(store, renewal, now);
   }
 
   /** Cheap: asked on every append. `historyTokens`: of the active leaf, with what is being appended. */
