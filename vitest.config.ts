@@ -9,7 +9,11 @@ const node = (name: string, include: string[], exclude: string[] = []) => ({
 export default defineConfig({
   test: {
     projects: [
-      node("node", ["packages/**/*.test.ts", "workers/**/*.test.ts", "scripts/**/*.test.ts", "tests/support/**/*.test.ts"], ["**/*.workerd.test.ts"]),
+      node(
+        "node",
+        ["packages/**/*.test.ts", "workers/**/*.test.ts", "scripts/**/*.test.ts", "tests/support/**/*.test.ts"],
+        ["**/*.workerd.test.ts"],
+      ),
       workerdProject,
       tenantWorkerdProject,
       libraryProject,

@@ -33,7 +33,11 @@ describe("the checker catches", () => {
     ["an overlay of other tokens", { overlays: [{ ...overlay, tokens_before: 29 }] }, "claims 29 tokens and covers 30"],
     ["an overlay whose ends are reversed", { overlays: [{ ...overlay, from_id: "m3", to_id: "m1" }] }, "no range of the path"],
     ["an overlay that is shown and not there", { overlays: [] }, "compaction_ovl_1 stands where m1 should"],
-    ["a history that resurrects what is summarised", { history: [...sound.history.slice(0, 2), ...raw.slice(3)] }, "stands where m4"],
+    [
+      "a history that resurrects what is summarised",
+      { history: [...sound.history.slice(0, 2), ...raw.slice(3)] },
+      "stands where m4",
+    ],
     ["a history that ends early", { history: sound.history.slice(0, 2) }, "the history ends before m4"],
     ["an estimate of its own", { tokenEstimate: 26 }, "the estimate is 26, the history has 25 tokens"],
     [
@@ -43,10 +47,18 @@ describe("the checker catches", () => {
     ],
     ["a job that stays open", { told: sound.told.slice(0, 2) }, "job_1 is still running"],
     ["a job that ends twice", { told: [...sound.told, ...sound.told.slice(2)] }, "job_1 was told to be applied twice"],
-    ["a job that goes on after its end", { told: [...sound.told, { job_id: "job_1", state: "failed" }] }, "failed after it was applied"],
+    [
+      "a job that goes on after its end",
+      { told: [...sound.told, { job_id: "job_1", state: "failed" }] },
+      "failed after it was applied",
+    ],
     ["a call that nobody is billed for", { usageEvents: [] }, "1 calls were answered, 0 are billed"],
     ["a call that is billed twice", { usageEvents: [...sound.usageEvents, ...sound.usageEvents] }, "a call is billed twice"],
-    ["sums that do not add up", { usage: { ...sound.usage, cost: { amount: "0.000000008" } } }, "the session's cost are 8, its events' 7"],
+    [
+      "sums that do not add up",
+      { usage: { ...sound.usage, cost: { amount: "0.000000008" } } },
+      "the session's cost are 8, its events' 7",
+    ],
     ["a catalog that is behind", { listed: { message_count: 4 } }, "the catalog's message_count is 4, the session's 5"],
   ])("%s", (_name, change, sentence) => {
     expect(found(change).join("\n")).toContain(sentence);

@@ -119,7 +119,8 @@ function* falseSums({ completions }: Acknowledged, { usageEvents, usage }: Seen)
     ["output tokens", usage.output_tokens, sum(usageEvents.map((event) => event.output_tokens))],
     ["cost", nano(usage.cost), usageEvents.reduce((total, event) => total + nano(event.cost), 0n)],
   ];
-  for (const [name, total, events] of sums) if (total !== events) yield `the session's ${name} are ${total}, its events' ${events}`;
+  for (const [name, total, events] of sums)
+    if (total !== events) yield `the session's ${name} are ${total}, its events' ${events}`;
 }
 
 function* falseCatalog({ listed, described }: Seen): Generator<string> {

@@ -1,19 +1,7 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { JobId } from "@sessionplane/shared/ids";
-import {
-  COMMIT,
-  MANUAL,
-  POLICY,
-  SMALL,
-  claim,
-  due,
-  failure,
-  jobs,
-  setClock,
-  shown,
-  state,
-} from "../testing/jobs.ts";
+import { COMMIT, MANUAL, POLICY, SMALL, claim, due, failure, jobs, setClock, shown, state } from "../testing/jobs.ts";
 import { type Sent, watchQueues } from "../testing/queues.ts";
 import { RULES, type TestSession, append, conversation, errorOf, message, opened, usage, valueOf } from "../testing/session.ts";
 

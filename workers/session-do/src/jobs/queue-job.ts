@@ -34,7 +34,10 @@ const FRESH = {
 } as const;
 
 /** What a job is to do, as it is planned now. */
-export function plannedColumns(store: SessionStore, { range, leafSeq, policy, trigger, renews = null, instructions = null }: NewJob) {
+export function plannedColumns(
+  store: SessionStore,
+  { range, leafSeq, policy, trigger, renews = null, instructions = null }: NewJob,
+) {
   return {
     trigger,
     leaf_seq: leafSeq,
