@@ -231,3 +231,12 @@ test("clearing ends the open job, and its compactor can write no more", async ()
   expect(errorOf(await session.rpc().claimJob(id)).code).toBe("not_open");
   expect([await shown(session), await overlays(session), await state(session)]).toEqual([[], [], "idle"]);
 });
+
+test("a frozen prompt weighs as much as messages: what is sent beside the history makes a compaction due", async () => {
+  const session = await opened();
+  const block = { content: "You are careful. ".repeat(100) };
+  valueOf(await session.rpc().putBlock({ label: "soul", block, idempotency: once() }));
+  expect((await append(session, conversation(14, 20), { rules: SMALL })).compaction_job_id).toBeNull();
+  valueOf(await session.rpc().readPrompt());
+  expect((await append(session, [message("next")], { rules: SMALL })).compaction_job_id).toMatch(/^job_/);
+});
