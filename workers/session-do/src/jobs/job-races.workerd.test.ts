@@ -234,7 +234,7 @@ test("clearing ends the open job, and its compactor can write no more", async ()
 
 test("a frozen prompt weighs as much as messages: what is sent beside the history makes a compaction due", async () => {
   const session = await opened();
-  const block = { content: "You are careful. ".repeat(100) };
+  const block = { kind: "readonly" as const, content: "You are careful. ".repeat(100) };
   valueOf(await session.rpc().putBlock({ label: "soul", block, idempotency: once() }));
   expect((await append(session, conversation(14, 20), { rules: SMALL })).compaction_job_id).toBeNull();
   valueOf(await session.rpc().readPrompt());
