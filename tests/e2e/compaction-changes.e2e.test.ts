@@ -92,16 +92,6 @@ describe("a range that changes while it is summarised makes its job stale and an
     const { overlays, usageEvents } = await session.expectSound();
     expect([overlays.map(({ id }) => id), usageEvents.length]).toEqual([[next.overlay_id], 3]);
   });
-
-  test("before anyone has the job: then nothing is called for it", async () => {
-    const session = await opened();
-    const job = await session.compact();
-    await session.edit("m6", "Item K69 is free now.");
-    const ended = await session.ended(job.id);
-    // The edit may have come after the wake-up.
-    if (ended.state === "stale" && ended.attempts === 0) await expectPlannedAnew(session, job);
-    await session.expectSound();
-  });
 });
 
 describe("what does not touch the range leaves its job alone", () => {

@@ -1,6 +1,6 @@
 /**
  * A recorded history: writers that append, edit and delete at once while summaries are made by a model of moods
- * and the object is evicted and dies. Every acknowledged write is recorded, and held against the session at rest.
+ * and the object dies: what it had in memory is gone, as after an eviction. Every acknowledged write is recorded, and held against the session at rest.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Compacting } from "../support/compacting.ts";
@@ -8,12 +8,24 @@ import { type Plane, type Tenant, startPlane, text } from "../support/harness.ts
 import { GOOD_SUMMARY, type Scripted, startModelServer } from "../support/model-server.ts";
 
 const WRITERS = 4;
-const WRITING_MS = 20_000;
-const PAUSE_MS = 120;
+const WRITING_MS = 18_000;
+const PAUSE_MS = 300;
 const MISFORTUNE_MS = 1_800;
 /** Most changes are of what was written last, as people make them; the others fall into what is being summarised. */
-const RECENT_SHARE = 0.8;
-const DEATHS = ["commit:before", "commit:recorded", "commit:written", "fail:written", "drain:woken", "drain:sent"];
+const RECENT_SHARE = 0.95;
+const DEATHS = [
+  "append:inserted",
+  "append:written",
+  "append:armed",
+  "edit:replaced",
+  "remove:removed",
+  "commit:before",
+  "commit:recorded",
+  "commit:written",
+  "fail:written",
+  "drain:woken",
+  "drain:sent",
+];
 
 const model = await startModelServer([{ kind: "status", status: 500 }]);
 let plane: Plane;
@@ -23,7 +35,7 @@ beforeAll(async () => {
   plane = await startPlane({
     compactor: { COMPACTION_MODEL: "openai-compatible/scripted", OPENAI_COMPATIBLE_BASE_URL: model.url },
   });
-  tenant = await plane.tenant({ compaction: { threshold: 800, keep_recent_tokens: 300, cooldown_messages: 2 } });
+  tenant = await plane.tenant({ compaction: { threshold: 1_600, keep_recent_tokens: 800, cooldown_messages: 2 } });
   await plane.addPrices("openai-compatible", "scripted", { input: "1", output: "2" });
 });
 afterAll(async () => {
@@ -42,15 +54,16 @@ function chance(seed: number): () => number {
   };
 }
 
+/** A good answer after some while, and between two of them one of each other kind. */
 function moods(next: () => number): Scripted[] {
-  return Array.from({ length: 200 }, () => {
-    const mood = next();
-    if (mood < 0.12) return { kind: "status", status: 429 };
-    if (mood < 0.2) return { kind: "status", status: 500 };
-    if (mood < 0.26) return { kind: "garbage" };
-    if (mood < 0.32) return { kind: "text", text: "" };
-    return { kind: "text", text: GOOD_SUMMARY, afterMs: 150 + Math.floor(next() * 500) };
-  });
+  const bad: Scripted[] = [
+    { kind: "status", status: 429 },
+    { kind: "text", text: "" },
+    { kind: "garbage" },
+    { kind: "status", status: 500 },
+  ];
+  const good = (): Scripted => ({ kind: "text", text: GOOD_SUMMARY, afterMs: 150 + Math.floor(next() * 500) });
+  return Array.from({ length: 50 }, (_, index) => [good(), bad[index % bad.length] ?? good()]).flat();
 }
 
 /** Until it is acknowledged: what is sent again is the same write. */
@@ -65,11 +78,13 @@ async function acknowledged(write: () => Promise<void>): Promise<void> {
   }
 }
 
-async function writer(session: Compacting, name: string, until: number): Promise<void> {
-  const next = chance(name.charCodeAt(0));
-  const own: string[] = [];
+type Writer = { readonly name: string; readonly next: () => number; readonly own: string[]; count: number };
+
+async function write(session: Compacting, writer: Writer, until: number): Promise<void> {
+  const { name, next, own } = writer;
   const pick = () => (next() < RECENT_SHARE ? own.at(-1) : own[Math.floor(next() * own.length)]) ?? "";
-  for (let count = 0; Date.now() < until; count++) {
+  while (Date.now() < until) {
+    const count = (writer.count += 1);
     const kind = own.length < 3 ? 0 : next();
     const content = `Writer ${name} at ${count}: order ${name}-${count}. ${"They went through the list. ".repeat(6)}`;
     if (kind < 0.8) {
@@ -94,13 +109,11 @@ async function writer(session: Compacting, name: string, until: number): Promise
   }
 }
 
-async function misfortune(session: Compacting, until: number): Promise<void> {
-  const next = chance(7);
+async function misfortune(session: Compacting, next: () => number, until: number): Promise<void> {
   while (Date.now() < until) {
     await pause(MISFORTUNE_MS * next());
-    const death = DEATHS[Math.floor(next() * DEATHS.length)] ?? "";
     // It may be dying already.
-    await (next() < 0.5 ? session.evict() : session.die(death)).catch(() => undefined);
+    await session.die(DEATHS[Math.floor(next() * DEATHS.length)] ?? "").catch(() => undefined);
   }
 }
 
@@ -110,30 +123,14 @@ test(
   async () => {
     model.play(...moods(chance(42)));
     const session = await Compacting.open(plane, tenant, model, 0);
+    const writers = Array.from({ length: WRITERS }, (_, index): Writer => {
+      return { name: String.fromCharCode(97 + index), next: chance(index), own: [], count: 0 };
+    });
+    const fate = chance(7);
     const until = Date.now() + WRITING_MS;
-    console.log("BEGIN", new Date().toISOString());
-    const writers = Array.from({ length: WRITERS }, (_, index) => writer(session, String.fromCharCode(97 + index), until));
-    await Promise.all([...writers, misfortune(session, until)]);
+    await Promise.all([...writers.map((writer) => write(session, writer, until)), misfortune(session, fate, until)]);
     model.play({ kind: "text", text: GOOD_SUMMARY });
-    console.log("DONE", new Date().toISOString(), session.written.size);
     const { history, usageEvents, told } = await session.expectSound();
-    console.log(
-      "STATS",
-      JSON.stringify(
-        (await session.jobs()).map((j) => [
-          j.trigger,
-          j.state,
-          j.attempts,
-          j.error?.code,
-          (j as any).created_at,
-          (j as any).updated_at,
-        ]),
-      ),
-      model.prompts.length,
-      usageEvents.length,
-      session.written.size,
-      told.length,
-    );
     expect(history.some(({ id }) => id.startsWith("compaction_"))).toBe(true);
     expect(told.filter(({ state }) => state === "applied").length).toBeGreaterThan(1);
     expect(usageEvents.length).toBeGreaterThan(1);

@@ -1,5 +1,4 @@
 /** A session under compaction over HTTP: what tests do to it, and all that is to be seen of it when it is at rest. */
-import { expect } from "vitest";
 import { type Plane, type Tenant, text, until } from "./harness.ts";
 import { type Seen, type SeenOverlay, type Shown, violations } from "./history-checker.ts";
 import type { startModelServer } from "./model-server.ts";
@@ -223,7 +222,8 @@ export class Compacting {
   async expectSound(): Promise<Seen> {
     await this.rested();
     const seen = await this.seen();
-    expect(violations({ written: this.written, completions: this.completions() }, seen)).toEqual([]);
+    const found = violations({ written: this.written, completions: this.completions() }, seen);
+    if (found.length > 0) throw new Error(found.join("\n"));
     return seen;
   }
 }

@@ -1,5 +1,5 @@
 /** What reaches a job twice, too late or in the wrong order, and what changes under it. */
-import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { JobId } from "@sessionplane/shared/ids";
 import {
@@ -7,41 +7,30 @@ import {
   MANUAL,
   POLICY,
   SMALL,
+  billed,
   claim,
+  commit,
   due,
+  edit,
   failure,
   jobs,
+  newest,
+  once,
   overlays,
+  remove,
   setClock,
   shown,
   state,
   told,
 } from "../testing/jobs.ts";
 import { watchQueues } from "../testing/queues.ts";
-import { RULES, type TestSession, append, conversation, errorOf, message, opened, usage, valueOf } from "../testing/session.ts";
+import { RULES, append, conversation, errorOf, message, opened, usage, valueOf } from "../testing/session.ts";
 
 beforeEach(() => void watchQueues());
 afterEach(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
 });
-
-let keys = 0;
-const once = () => ({ key: `key-${(keys += 1)}`, fingerprint: "f" });
-const edit = async (session: TestSession, id: string, text: string, rules = SMALL) =>
-  valueOf(await session.rpc().putMessage({ message: message(id, text), source: "server", rules })).value;
-const remove = async (session: TestSession, ...ids: string[]) =>
-  valueOf(await session.rpc().deleteMessages({ ids, source: "server", rules: SMALL, idempotency: once() }));
-const commit = async (session: TestSession, id: string, rest: Partial<typeof COMMIT> = {}) => {
-  const { fence } = await claim(session, id);
-  return valueOf(await session.rpc().commitJob(id as JobId, fence, { ...COMMIT, ...rest }));
-};
-const newest = async (session: TestSession) => {
-  const [job] = await jobs(session);
-  if (job === undefined) throw new Error("there is no job");
-  return job;
-};
-const events = async (session: TestSession): Promise<number> => valueOf(await session.rpc().readUsage()).usage.events;
 
 describe("a report that comes again because its reply was lost", () => {
   test.each(["retry", "reject"] as const)("counts a failure to %s once", async (outcome) => {
@@ -51,7 +40,7 @@ describe("a report that comes again because its reply was lost", () => {
     const first = valueOf(await session.rpc().failJob(id, fence, report));
     expect(first.state).toBe("queued");
     expect(valueOf(await session.rpc().failJob(id, fence, report))).toEqual(first);
-    expect(await events(session)).toBe(1);
+    expect(await billed(session)).toBe(1);
     expect(await told(session, id)).toEqual(["queued", "running", "queued"]);
     expect(await commit(session, id)).toMatchObject({ state: "applied", attempts: 2 });
   });
@@ -73,7 +62,7 @@ describe("a report that comes again because its reply was lost", () => {
     valueOf(await session.rpc().commitJob(id, fence, { ...COMMIT, usage: calls }));
     expect(errorOf(await session.rpc().commitJob(id, fence, { ...COMMIT, usage: calls })).code).toBe("not_open");
     valueOf(await session.rpc().recordJobUsage(id, calls));
-    expect(await events(session)).toBe(1);
+    expect(await billed(session)).toBe(1);
     expect(await told(session, id)).toEqual(["queued", "running", "applied"]);
     expect(await overlays(session)).toHaveLength(1);
   });
@@ -98,7 +87,7 @@ describe("a compactor that was away", () => {
     await commit(session, id, { usage: [usage("second")] });
     expect(errorOf(await session.rpc().commitJob(id, first.fence, COMMIT)).code).toBe("fence_lost");
     for (let again = 0; again < 2; again++) valueOf(await session.rpc().recordJobUsage(id, [usage("first")]));
-    expect(await events(session)).toBe(2);
+    expect(await billed(session)).toBe(2);
   });
 
   test("can't hold on to a job that was cancelled or has failed", async () => {
@@ -142,13 +131,23 @@ describe("a compactor that was away", () => {
 });
 
 describe("a range that changes", () => {
-  test("before anybody has the job calls no model: the job ends stale, and another is there", async () => {
+  test("before anybody has the job is planned again when someone takes it: no call is made in vain", async () => {
     const { session, id } = await due();
     await edit(session, "m4", "another text for the fourth");
+    await remove(session, "m1", "m16");
+    const { fence, ...job } = await claim(session, id);
+    expect(job).toMatchObject({ from_id: "m2", to_id: "m15", messages: 14 });
+    expect(JSON.stringify(valueOf(await session.rpc().readJobRange(id, fence, 0)).items)).toContain(
+      "another text for the fourth",
+    );
+    expect(valueOf(await session.rpc().commitJob(id, fence, COMMIT))).toMatchObject({ state: "applied", messages: 14 });
+  });
+
+  test("until nothing is left to summarise ends its job without a call", async () => {
+    const { session, id } = await due();
+    await remove(session, ...conversation(16).map((one) => one.id));
     expect(errorOf(await session.rpc().claimJob(id)).code).toBe("not_open");
-    expect(valueOf(await session.rpc().getJob(id)).state).toBe("stale");
-    expect(await newest(session)).toMatchObject({ state: "queued", trigger: "automatic", from_id: "m1" });
-    expect((await commit(session, (await newest(session)).id)).state).toBe("applied");
+    expect(await jobs(session)).toMatchObject([{ id, state: "stale" }]);
   });
 
   test("and falls below the threshold is planned anew with what the branch has grown by", async () => {
@@ -185,134 +184,6 @@ describe("a range that changes", () => {
   });
 });
 
-describe("a summary that does not hold any more", () => {
-  test("is not what a later one goes on from: the messages are read again", async () => {
-    const { session, id } = await due();
-    await commit(session, id, { summary: "the old text" });
-    await edit(session, "m4", "another text", MANUAL);
-    await append(session, conversation(20, 20, "n"), { rules: MANUAL });
-    const { value: job } = valueOf(await session.rpc().requestCompaction({ rules: MANUAL }));
-    expect(job.from_id).toBe("m1");
-    const { fence } = await claim(session, job.id);
-    const read = valueOf(await session.rpc().readJobRange(job.id as JobId, fence, 0));
-    expect(JSON.stringify(read.items)).not.toContain("the old text");
-    expect(read.items).toHaveLength(job.messages);
-    expect(valueOf(await session.rpc().commitJob(job.id as JobId, fence, COMMIT)).state).toBe("applied");
-    expect((await shown(session)).filter((one) => one.startsWith("compaction_"))).toHaveLength(1);
-  });
-
-  test("is renewed three times at most when no new one will do", async () => {
-    const { session, id } = await due();
-    await commit(session, id);
-    let { compaction_job_id: next } = await edit(session, "m4", "another text");
-    let renewals = 0;
-    for (; next !== null && renewals < 10; renewals++) {
-      for (let attempt = 0; attempt < 2; attempt++) {
-        const { fence } = await claim(session, next);
-        valueOf(await session.rpc().failJob(next as JobId, fence, failure("reject")));
-      }
-      ({ compaction_job_id: next } = await append(session, [message(`after${renewals}`)], { rules: SMALL }));
-    }
-    expect(renewals).toBe(3);
-    expect(await state(session)).toBe("suspended");
-    expect(await shown(session)).toContain(`compaction_${(await overlays(session))[0]?.id}`);
-  });
-
-  test("on another branch keeps nothing from being compacted on this one", async () => {
-    const { session, id } = await due();
-    await commit(session, id);
-    await append(session, [message("side")], { parent_id: "m0", rules: MANUAL });
-    await edit(session, "m4", "another text", MANUAL);
-    const { compaction_job_id: next } = await append(session, conversation(20, 20, "s"), { rules: SMALL });
-    expect(valueOf(await session.rpc().getJob(String(next)))).toMatchObject({ trigger: "automatic", leaf_id: "s19" });
-    expect((await commit(session, String(next))).state).toBe("applied");
-  });
-
-  test("and was dropped is made anew of what is left, however often more is deleted", async () => {
-    const session = await opened();
-    const { compaction_job_id: id } = await append(session, conversation(20, 60), { rules: SMALL });
-    const first = await commit(session, String(id));
-    await remove(session, "m4");
-    const renewal = await newest(session);
-    expect(renewal).toMatchObject({ state: "queued", trigger: "renewal" });
-    const { fence } = await claim(session, renewal.id);
-    await remove(session, "m5");
-    expect(valueOf(await session.rpc().commitJob(renewal.id as JobId, fence, COMMIT)).state).toBe("stale");
-    const next = await newest(session);
-    expect(next).toMatchObject({ state: "queued", trigger: "renewal", from_id: "m1", messages: first.messages - 2 });
-    expect((await commit(session, next.id)).state).toBe("applied");
-  });
-});
-
-test("a summary that was renewed makes nothing due any more, and appends are plain again", async () => {
-  const { session, id } = await due();
-  await commit(session, id);
-  await edit(session, "m4", "another text");
-  const renewal = await newest(session);
-  expect(renewal).toMatchObject({ state: "queued", trigger: "renewal" });
-  expect((await commit(session, renewal.id)).state).toBe("applied");
-  const stale = await runInDurableObject(session.newStub(), (_instance, { storage }) =>
-    storage.sql
-      .exec<{ stale: number }>("SELECT stale FROM overlays ORDER BY seq")
-      .toArray()
-      .map((row) => row.stale),
-  );
-  expect(stale).toEqual([1, 0]);
-  const reply = await append(session, [message("next", "a word")], { rules: SMALL });
-  expect(reply.compaction_job_id).toBeNull();
-  expect(await jobs(session)).toHaveLength(2);
-});
-
-test("what is deleted tells of the summary that went with it", async () => {
-  const { session, id } = await due();
-  const { overlay_id: overlay } = await commit(session, id);
-  await remove(session, "m4");
-  const reverted = await runInDurableObject(session.newStub(), (_instance, { storage }) =>
-    storage.sql
-      .exec<{ id: string }>("SELECT data ->> 'overlay_id' AS id FROM events WHERE type = 'compact' AND data ->> 'reverted'")
-      .toArray(),
-  );
-  expect(reverted).toEqual([{ id: overlay }]);
-});
-
-describe("a summary that is to be written again", () => {
-  const rerun = (session: TestSession, overlay: string) =>
-    session.rpc().rerunOverlay({ overlay_id: overlay, rules: MANUAL, idempotency: once() });
-
-  test("is refused once another stands in its place", async () => {
-    const { session, id } = await due();
-    const first = String((await commit(session, id)).overlay_id);
-    const { value: job } = valueOf(await rerun(session, first));
-    const second = String((await commit(session, job.id)).overlay_id);
-    expect(errorOf(await rerun(session, first))).toMatchObject({ code: "nothing_to_compact", fields: { reason: "superseded" } });
-    expect(valueOf(await rerun(session, second)).value).toMatchObject({ state: "queued", tokens_before: 320, messages: 16 });
-  });
-
-  test("is not when it was reverted meanwhile: nothing is compacted in its stead", async () => {
-    const { session, id } = await due();
-    const first = String((await commit(session, id)).overlay_id);
-    const { value: job } = valueOf(await rerun(session, first));
-    const { fence } = await claim(session, job.id);
-    valueOf(await session.rpc().deleteOverlay({ overlay_id: first, idempotency: once() }));
-    expect(valueOf(await session.rpc().commitJob(job.id as JobId, fence, COMMIT)).state).toBe("stale");
-    expect(await state(session)).toBe("idle");
-    expect(await shown(session)).toHaveLength(20);
-  });
-
-  test("begins again when a message was edited meanwhile, with what was asked", async () => {
-    const { session, id } = await due();
-    const first = String((await commit(session, id)).overlay_id);
-    const input = { overlay_id: first, instructions: "names", rules: MANUAL, idempotency: once() };
-    const { value: job } = valueOf(await session.rpc().rerunOverlay(input));
-    const { fence } = await claim(session, job.id);
-    await edit(session, "m4", "another text", MANUAL);
-    expect(valueOf(await session.rpc().commitJob(job.id as JobId, fence, COMMIT)).state).toBe("stale");
-    const next = await newest(session);
-    expect(next).toMatchObject({ state: "queued", trigger: "rerun", renews_overlay_id: first });
-    expect((await claim(session, next.id)).instructions).toBe("names");
-  });
-});
-
 describe("a request", () => {
   test("for another branch than the open job's is told so, and not given that job", async () => {
     const { session, id } = await due();
@@ -345,7 +216,7 @@ describe("the end of the session", () => {
     expect(errorOf(await session.rpc().commitJob(id, fence, COMMIT)).code).toBe("fence_lost");
     valueOf(await session.rpc().recordJobUsage(id, [usage("call")]));
     await evictDurableObject(session.stub);
-    expect(await events(session)).toBe(1);
+    expect(await billed(session)).toBe(1);
     expect(await shown(session)).toHaveLength(20);
     expect(await state(session)).toBe("idle");
     expect(errorOf(await session.rpc().retryJob({ job_id: id })).code).toBe("session_ended");
@@ -359,4 +230,13 @@ test("clearing ends the open job, and its compactor can write no more", async ()
   expect(errorOf(await session.rpc().commitJob(id, fence, COMMIT)).code).toBe("not_open");
   expect(errorOf(await session.rpc().claimJob(id)).code).toBe("not_open");
   expect([await shown(session), await overlays(session), await state(session)]).toEqual([[], [], "idle"]);
+});
+
+test("a frozen prompt weighs as much as messages: what is sent beside the history makes a compaction due", async () => {
+  const session = await opened();
+  const block = { kind: "readonly" as const, content: "You are careful. ".repeat(100) };
+  valueOf(await session.rpc().putBlock({ label: "soul", block, idempotency: once() }));
+  expect((await append(session, conversation(14, 20), { rules: SMALL })).compaction_job_id).toBeNull();
+  valueOf(await session.rpc().readPrompt());
+  expect((await append(session, [message("next")], { rules: SMALL })).compaction_job_id).toMatch(/^job_/);
 });

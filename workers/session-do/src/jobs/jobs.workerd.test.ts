@@ -98,7 +98,7 @@ describe("a job", () => {
     const session = await opened();
     await append(session, conversation(500, 10), { rules: MANUAL });
     const { value: job } = valueOf(await session.rpc().requestCompaction({ rules: MANUAL }));
-    const { fence, messages } = await claim(session, job.id as JobId);
+    const { fence, messages } = await claim(session, job.id);
     let read = 0;
     for (let after: number | null = 0, pages = 0; after !== null; pages++) {
       const page: { items: readonly unknown[]; next_seq: number | null } = valueOf(
@@ -192,7 +192,7 @@ describe("a failure", () => {
     expect(await state(session)).toBe("suspended");
     const { value: job } = valueOf(await session.rpc().requestCompaction({ rules: SMALL }));
     expect(job).toMatchObject({ state: "queued", trigger: "manual" });
-    const { fence } = await claim(session, job.id as JobId);
+    const { fence } = await claim(session, job.id);
     valueOf(await session.rpc().failJob(job.id as JobId, fence, failure("fail")));
     expect(await state(session)).toBe("idle");
   });

@@ -34,28 +34,28 @@ const FRESH = {
   replaced_by: null,
 } as const;
 
-export function queueJob(store: SessionStore, job: NewJob, now: number): JobRow {
-  const { range, leafSeq, policy, trigger, renews = null, instructions = null } = job;
-  return store.jobs.write(
-    {
-      ...FRESH,
-      id: newId("job"),
-      trigger,
-      leaf_seq: leafSeq,
-      leaf_id: store.messages.idOf(leafSeq) ?? "",
-      from_seq: range.fromSeq,
-      to_seq: range.toSeq,
-      from_id: range.fromId,
-      to_id: range.toId,
-      planned_at: store.sequence.head,
-      messages: range.messages,
-      tokens_before: range.tokens,
-      feeds: JSON.stringify(range.feeds),
-      policy: JSON.stringify(policy),
-      renews,
-      instructions,
-      created_at: now,
-    },
-    now,
-  );
+/** What a job is to do, as it is planned now. */
+export function plannedColumns(
+  store: SessionStore,
+  { range, leafSeq, policy, trigger, renews = null, instructions = null }: NewJob,
+) {
+  return {
+    trigger,
+    leaf_seq: leafSeq,
+    leaf_id: store.messages.idOf(leafSeq) ?? "",
+    from_seq: range.fromSeq,
+    to_seq: range.toSeq,
+    from_id: range.fromId,
+    to_id: range.toId,
+    planned_at: store.sequence.head,
+    messages: range.messages,
+    tokens_before: range.tokens,
+    feeds: JSON.stringify(range.feeds),
+    policy: JSON.stringify(policy),
+    renews,
+    instructions,
+  };
 }
+
+export const queueJob = (store: SessionStore, job: NewJob, now: number): JobRow =>
+  store.jobs.write({ ...FRESH, id: newId("job"), ...plannedColumns(store, job), created_at: now }, now);

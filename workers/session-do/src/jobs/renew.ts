@@ -1,7 +1,7 @@
 /**
  * Writing a summary again: because someone asks for it, because a message that it stands for was edited, or
  * because one was deleted and the summary had to go. Until the new one is there the old one stands, or the
- * messages do.
+ * messages do. Plans only: who calls it queues the job.
  */
 import type { CompactionPolicy } from "@sessionplane/shared/compaction-policy";
 import { summarySize } from "@sessionplane/engine/compaction/summary-size";
@@ -9,8 +9,7 @@ import { standing } from "@sessionplane/engine/history/apply-overlays";
 import type { StoredOverlay } from "@sessionplane/engine/storage/sqlite/overlays";
 import { type Range, contains, within } from "@sessionplane/engine/tree/runs";
 import type { SessionStore } from "../session-store.ts";
-import type { JobRow } from "./job-store.ts";
-import { type JobRange, queueJob } from "./queue-job.ts";
+import type { JobRange, NewJob } from "./queue-job.ts";
 
 /** Overlays inside a range that a new summary of it can go on from. */
 function feedsFor(store: SessionStore, path: readonly Range[], except: string | null): string[] {
@@ -46,17 +45,14 @@ export const isStanding = (store: SessionStore, overlay: StoredOverlay): boolean
   standing(store.overlays.all(), store.messages.pathTo(overlay.to_seq)).some(({ id }) => id === overlay.id);
 
 /** The overlay again, of its messages. Null: none of them is left, or the new one would not be read either. */
-export function rerun(
+export function rerunOf(
   store: SessionStore,
   overlay: StoredOverlay,
   policy: CompactionPolicy,
   instructions: string | null,
-  now: number,
-): JobRow | null {
+): NewJob | null {
   const range = isStanding(store, overlay) ? rangeOf(store, overlay, { from: "originals" }) : null;
-  if (range === null) return null;
-  const job = { range, leafSeq: overlay.to_seq, policy, trigger: "rerun", renews: overlay.id, instructions } as const;
-  return queueJob(store, job, now);
+  return range && { range, leafSeq: overlay.to_seq, policy, trigger: "rerun", renews: overlay.id, instructions };
 }
 
 /** A model's, or the plane's own: written by nobody, so that it may be written again. */
@@ -70,28 +66,27 @@ export function staleOverlay(store: SessionStore): StoredOverlay | undefined {
   return standing(overlays, store.messages.pathTo(store.messages.activeLeaf())).find(isDue);
 }
 
-export function renewStale(store: SessionStore, policy: CompactionPolicy, now: number): JobRow | null {
+export function renewalOfStale(store: SessionStore, policy: CompactionPolicy): NewJob | null {
   const overlay = staleOverlay(store);
   if (overlay === undefined) return null;
   const range = rangeOf(store, overlay, { from: "earlier", except: overlay.id });
-  if (range === null) return null;
-  return queueJob(store, { range, leafSeq: overlay.to_seq, policy, trigger: "renewal", renews: overlay.id }, now);
+  return range && { range, leafSeq: overlay.to_seq, policy, trigger: "renewal", renews: overlay.id };
 }
 
 /** What is left of a range whose overlay is gone, where a summary of the size aimed at still gains enough. */
-export function renewRange(store: SessionStore, ends: Ends, policy: CompactionPolicy, now: number): JobRow | null {
+export function renewalOfRange(store: SessionStore, ends: Ends, policy: CompactionPolicy): NewJob | null {
   const range = rangeOf(store, ends, { from: "earlier", except: null });
   if (range === null) return null;
   const { target, most } = summarySize(policy, range.tokens);
-  return target < most ? queueJob(store, { range, leafSeq: range.toSeq, policy, trigger: "renewal" }, now) : null;
+  return target < most ? { range, leafSeq: range.toSeq, policy, trigger: "renewal" } : null;
 }
 
 /**
  * What a dropped overlay leaves. Only where a summary as large as the one that is gone would still gain enough:
  * a few short messages are read as they are.
  */
-export function renewDropped(store: SessionStore, dropped: StoredOverlay, policy: CompactionPolicy, now: number): JobRow | null {
+export function renewalOfDropped(store: SessionStore, dropped: StoredOverlay, policy: CompactionPolicy): NewJob | null {
   const range = isMade(dropped) ? rangeOf(store, dropped, { from: "earlier", except: null }) : null;
   if (range === null || range.tokens * (1 - policy.min_gain) < dropped.tokens_after) return null;
-  return queueJob(store, { range, leafSeq: range.toSeq, policy, trigger: "renewal" }, now);
+  return { range, leafSeq: range.toSeq, policy, trigger: "renewal" };
 }

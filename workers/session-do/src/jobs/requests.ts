@@ -13,7 +13,7 @@ import type { SessionStore } from "../session-store.ts";
 import { type JobRow, toCompactionJob } from "./job-store.ts";
 import { planFor } from "./plan-job.ts";
 import { queueJob } from "./queue-job.ts";
-import { isStanding, rerun } from "./renew.ts";
+import { isStanding, rerunOf } from "./renew.ts";
 import { stillStands } from "./stale.ts";
 
 export const showJob = (store: SessionStore, job: JobRow): CompactionJob =>
@@ -171,7 +171,7 @@ export function rerunOverlay(store: SessionStore, input: RerunOverlay, now: numb
     if (!found.ok) return found;
     const policy = input.model === undefined ? found.value.policy : { ...found.value.policy, model: input.model };
     if (!isStanding(store, overlay)) return err(nothingToCompact("superseded"));
-    const job = rerun(store, overlay, policy, input.instructions ?? null, now);
-    return job === null ? err(nothingToCompact("nothing_to_replace")) : ok(job);
+    const job = rerunOf(store, overlay, policy, input.instructions ?? null);
+    return job === null ? err(nothingToCompact("nothing_to_replace")) : ok(queueJob(store, job, now));
   });
 }

@@ -16,7 +16,7 @@ import { within } from "@sessionplane/engine/tree/runs";
 import type { SessionStore } from "../session-store.ts";
 import { type JobRow, feedsOf, policyOf } from "./job-store.ts";
 import { placeOverlay } from "./overlays.ts";
-import { endStale, stillStands } from "./stale.ts";
+import { endStale, refreshed, stillStands } from "./stale.ts";
 
 /** Longer than any summary takes; what a dead compactor holds back. */
 export const LEASE_MS = 5 * 60 * 1000;
@@ -30,14 +30,12 @@ const PAGE_BYTES = 4 * 1024 * 1024;
 const refuse = (code: JobRefusal["code"], detail: string) => err({ code, detail });
 
 export function claim(store: SessionStore, id: JobId, now: number): Result<ClaimedJob, JobRefusal> {
-  const job = store.jobs.find(id);
-  if (job === null) return refuse("not_found", "no such job");
-  if (job.state === "running" && (job.lease_until ?? 0) > now) return refuse("leased", "another compactor has it");
-  if (job.state !== "queued" && job.state !== "running") return refuse("not_open", `the job is ${job.state}`);
-  if (!stillStands(store, job)) {
-    endStale(store, job, now);
-    return refuse("not_open", "the job's range has changed: another is planned where one is needed");
-  }
+  const found = store.jobs.find(id);
+  if (found === null) return refuse("not_found", "no such job");
+  if (found.state === "running" && (found.lease_until ?? 0) > now) return refuse("leased", "another compactor has it");
+  if (found.state !== "queued" && found.state !== "running") return refuse("not_open", `the job is ${found.state}`);
+  const job = refreshed(store, found, now);
+  if (job === null) return refuse("not_open", "the job's range has changed, and nothing is left to summarise");
   const leaseUntil = now + LEASE_MS;
   const claimed = store.jobs.write(
     { ...job, state: "running", fence: job.fence + 1, lease_until: leaseUntil, attempts: job.attempts + 1 },

@@ -7,8 +7,8 @@ import { contains, within } from "@sessionplane/engine/tree/runs";
 import type { SessionStore } from "../session-store.ts";
 import { type JobRow, feedsOf, policyOf, triggerOf } from "./job-store.ts";
 import { planFor } from "./plan-job.ts";
-import { queueJob } from "./queue-job.ts";
-import { renewRange, renewStale, rerun } from "./renew.ts";
+import { type NewJob, plannedColumns, queueJob } from "./queue-job.ts";
+import { renewalOfRange, renewalOfStale, rerunOf } from "./renew.ts";
 
 /**
  * Whether the range still stands: its messages as they were, no overlay made across it since, and the overlays
@@ -50,24 +50,33 @@ function leafNow(store: SessionStore, job: JobRow): number {
   return contains(store.messages.pathTo(active), planned) ? active : planned;
 }
 
-/** What was asked for, as the session is now. */
-function planAnew(store: SessionStore, job: JobRow, now: number): JobRow | null {
+/** What was asked for, as the session is now; null when there is nothing left to do. */
+function planAnew(store: SessionStore, job: JobRow): NewJob | null {
   const policy = policyOf(job);
   const trigger = triggerOf(job);
   if (trigger === "rerun") {
     const overlay = store.overlays.find(job.renews ?? "");
-    return overlay === undefined ? null : rerun(store, overlay, policy, job.instructions, now);
+    return overlay === undefined ? null : rerunOf(store, overlay, policy, job.instructions);
   }
-  if (trigger === "renewal") return job.renews === null ? renewRange(store, job, policy, now) : renewStale(store, policy, now);
-  const leaf = leafNow(store, job);
+  if (trigger === "renewal") return job.renews === null ? renewalOfRange(store, job, policy) : renewalOfStale(store, policy);
+  const leafSeq = leafNow(store, job);
   // The cooldown counts from a compaction; this one has compacted nothing.
-  const { plan } = planFor(store, leaf, { ...policy, cooldown_messages: 0 }, trigger !== "automatic");
-  return plan.kind === "compact" ? queueJob(store, { range: plan, leafSeq: leaf, policy, trigger }, now) : null;
+  const { plan } = planFor(store, leafSeq, { ...policy, cooldown_messages: 0 }, trigger !== "automatic");
+  return plan.kind === "compact" ? { range: plan, leafSeq, policy, trigger } : null;
 }
 
 /** A job whose range changed under it: over, and planned anew at once. */
 export function endStale(store: SessionStore, job: JobRow, now: number): JobRow {
   const ended = writeStale(store, job, now);
-  const next = planAnew(store, job, now);
-  return next === null ? ended : store.jobs.markReplaced(ended, next);
+  const next = planAnew(store, job);
+  return next === null ? ended : store.jobs.markReplaced(ended, queueJob(store, next, now));
+}
+
+/** A job as it may be begun: planned again where its range has changed since. Null: it had to end instead. */
+export function refreshed(store: SessionStore, job: JobRow, now: number): JobRow | null {
+  if (stillStands(store, job)) return job;
+  const next = planAnew(store, job);
+  if (next !== null) return { ...job, ...plannedColumns(store, next) };
+  writeStale(store, job, now);
+  return null;
 }

@@ -8,7 +8,7 @@ import type { SessionStore } from "../session-store.ts";
 import type { JobRow } from "./job-store.ts";
 import { planFor } from "./plan-job.ts";
 import { queueJob } from "./queue-job.ts";
-import { renewStale } from "./renew.ts";
+import { renewalOfStale, staleOverlay } from "./renew.ts";
 
 /** So many failures in a row suspend automatic compaction until someone asks by hand. */
 export const MAX_FAILURES_IN_A_ROW = 3;
@@ -38,7 +38,9 @@ export class Trigger {
 
   /** A summary that does not hold any more is written again. */
   renew(store: SessionStore, policy: CompactionPolicy, now: number): JobRow | null {
-    return this.isFree(store, policy) && isSound(policy) ? renewStale(store, policy, now) : null;
+    if (staleOverlay(store) === undefined || !this.isFree(store, policy) || !isSound(policy)) return null;
+    const renewal = renewalOfStale(store, policy);
+    return renewal && queueJob(store, renewal, now);
   }
 
   /** Cheap: asked on every append. `historyTokens`: of the active leaf, with what is being appended. */

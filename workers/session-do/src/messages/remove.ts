@@ -5,7 +5,8 @@ import type { AfterWrite, DeleteMessages, DeletedMessages, Idempotency, Written 
 import type { Source } from "@sessionplane/shared/message";
 import { checkClientRole, holdsReserved } from "@sessionplane/engine/messages/client-source";
 import { takeBackOverlay } from "../jobs/overlays.ts";
-import { renewDropped } from "../jobs/renew.ts";
+import { queueJob } from "../jobs/queue-job.ts";
+import { renewalOfDropped } from "../jobs/renew.ts";
 import { endOpenJob } from "../jobs/stale.ts";
 import type { SessionStore } from "../session-store.ts";
 import { afterWrite, compactIfDue, policyFor } from "./after-write.ts";
@@ -47,7 +48,9 @@ function removed(store: SessionStore, input: DeleteMessages, now: number): Resul
   store.trigger.forget();
   const policy = policyFor(store, input.rules);
   const [largest] = dropped.toSorted((a, b) => b.messages - a.messages);
-  if (largest !== undefined && store.trigger.isFree(store, policy)) renewDropped(store, largest, policy, now);
+  const isFree = largest !== undefined && store.trigger.isFree(store, policy);
+  const renewal = isFree ? renewalOfDropped(store, largest, policy) : null;
+  if (renewal !== null) queueJob(store, renewal, now);
   return ok({ results, ...compactIfDue(store, policy, now) });
 }
 

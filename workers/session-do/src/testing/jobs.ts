@@ -5,7 +5,7 @@ import type { CompactionPolicyPatch } from "@sessionplane/shared/compaction-poli
 import type { JobId } from "@sessionplane/shared/ids";
 import type { ClaimedJob, JobCommit, JobFailure } from "@sessionplane/shared/rpc/job-rpc";
 import type { TenantRules } from "@sessionplane/shared/rpc/session-rpc";
-import { RULES, type TestSession, append, conversation, opened, valueOf } from "./session.ts";
+import { RULES, type TestSession, append, conversation, message, opened, valueOf } from "./session.ts";
 
 export const POLICY: CompactionPolicyPatch = { threshold: 300, keep_recent_tokens: 60, protect_head: 1, cooldown_messages: 1 };
 export const SMALL: TenantRules = { ...RULES, compaction: POLICY };
@@ -55,3 +55,27 @@ export const told = (session: TestSession, id: string): Promise<string[]> =>
 export const setClock = (instant: number): void => {
   vi.useFakeTimers({ toFake: ["Date"], now: instant });
 };
+
+let keys = 0;
+export const once = () => ({ key: `key-${(keys += 1)}`, fingerprint: "f" });
+
+export const edit = async (session: TestSession, id: string, text: string, rules = SMALL) =>
+  valueOf(await session.rpc().putMessage({ message: message(id, text), source: "server", rules })).value;
+
+export const remove = async (session: TestSession, ...ids: string[]) =>
+  valueOf(await session.rpc().deleteMessages({ ids, source: "server", rules: SMALL, idempotency: once() }));
+
+/** Claims the job and commits it. */
+export async function commit(session: TestSession, id: string, rest: Partial<JobCommit> = {}) {
+  const { fence } = await claim(session, id);
+  return valueOf(await session.rpc().commitJob(id as JobId, fence, { ...COMMIT, ...rest }));
+}
+
+/** The job that changed last. */
+export async function newest(session: TestSession) {
+  const [job] = await jobs(session);
+  if (job === undefined) throw new Error("there is no job");
+  return job;
+}
+
+export const billed = async (session: TestSession): Promise<number> => valueOf(await session.rpc().readUsage()).usage.events;
