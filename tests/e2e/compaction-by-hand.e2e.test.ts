@@ -278,7 +278,8 @@ describe("an overflow", () => {
     const key = { "Idempotency-Key": "one" };
     const first = tenant.call<{ job: Job; history: History }>("POST", `${path}/overflow`, {}, key);
     await until("the job to be at work", async () => (await jobs(path))[0]?.state === "running");
-    expect((await tenant.call("PUT", `${path}/messages/m5`, text("m5", "assistant", "Other."))).status).toBe(200);
+    const other = { message: { role: "assistant", parts: [{ type: "text", text: "Other." }] } };
+    expect((await tenant.call("PUT", `${path}/messages/m5`, other)).status).toBe(200);
     const answered = await first;
     expect([answered.status, answered.body.job.state]).toEqual([200, "applied"]);
     expect((await jobs(path)).map(({ state }) => state)).toEqual(["applied", "stale"]);
