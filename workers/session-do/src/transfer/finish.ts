@@ -3,7 +3,6 @@ import { messageSchema } from "@sessionplane/shared/message";
 import { type Problem, fieldProblem, problem } from "@sessionplane/shared/problem";
 import type { FinishImport } from "@sessionplane/shared/rpc/session-rpc";
 import { draftOf } from "@sessionplane/engine/messages/draft";
-import { estimateText } from "@sessionplane/engine/tokens/estimate";
 import { contains, within } from "@sessionplane/engine/tree/runs";
 import { overlayTokens } from "@sessionplane/engine/history/overlay-message";
 import { checkRoom } from "../messages/write-checks.ts";

@@ -1,12 +1,12 @@
 /** `POST /v1/re-rates`: what calls cost by the prices that are known now, as a difference or as corrections. */
 import type { Context } from "hono";
-import * as z from "zod";
+import type * as z from "zod";
 import { newId, parseId } from "@sessionplane/shared/ids";
 import { MAX_RE_RATED, type ReRating, reRateSchema, reRatingSchema } from "@sessionplane/shared/price";
 import { type Problem, fieldProblem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import { forgetPrices } from "../../billing/price-book.ts";
-import { type Rerated, diffOf, isChanged, rerateAll } from "../../billing/re-rate.ts";
+import { type Rerated, diffOf, isChanged, rerateAll } from "../../reports/re-rate.ts";
 import { recordAudit } from "../../catalog/audit-events.ts";
 import { type CatalogDb, connect } from "../../catalog/db.ts";
 import { catalogAsOf } from "../../catalog/sessions.ts";

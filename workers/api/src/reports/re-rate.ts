@@ -10,8 +10,8 @@ import type { UsageLine } from "@sessionplane/shared/usage-event";
 import type { CatalogDb } from "../catalog/db.ts";
 import { findTenant } from "../catalog/tenants.ts";
 import { type EventRow, adjustmentsOf, placeOf } from "../catalog/usage-events.ts";
-import { rowsFor } from "./price-book.ts";
-import { rerate } from "./price-usage.ts";
+import { rowsFor } from "../billing/price-book.ts";
+import { rerate } from "../billing/price-usage.ts";
 
 export type Rerated = {
   readonly tenantId: TenantId;
