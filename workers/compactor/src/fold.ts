@@ -2,7 +2,7 @@
  * A range of any length as one summary: chunks that fit a call, each folded into the summary of those before
  * it. Called by `run-job.ts`; knows neither the session's object nor the model, only how to read and to ask.
  */
-import { factText, factsOf } from "@sessionplane/engine/compaction/facts";
+import { factText, factsOf, summaryFactText } from "@sessionplane/engine/compaction/facts";
 import { type Entry, entryOf } from "@sessionplane/engine/compaction/transcript";
 import { estimateText } from "@sessionplane/engine/tokens/estimate";
 import { type Result, err, ok } from "@sessionplane/shared/result";
@@ -52,7 +52,7 @@ export async function fold<E>(read: ReadPage<E>, summarise: Summarise<E>): Promi
   let tokens = 0;
   for await (const item of itemsOf(read)) {
     if (!item.ok) return item;
-    const text = item.value.kind === "overlay" ? item.value.summary : factText(item.value.message);
+    const text = item.value.kind === "overlay" ? summaryFactText(item.value.summary) : factText(item.value.message);
     for (const fact of factsOf(text)) if (facts.size < MAX_FACTS) facts.add(fact);
     for (const piece of piecesOf(item.value)) {
       const size = estimateText(piece.text);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { factText, factsOf } from "./facts.ts";
+import { factText, factsOf, summaryFactText } from "./facts.ts";
 
 describe("factsOf", () => {
   test.each([
@@ -53,5 +53,12 @@ describe("factText", () => {
       ],
     });
     expect(text.split("\n")).toEqual(["Booked.", "HAT123", "52", "X9Y8"]);
+  });
+});
+
+describe("summaryFactText", () => {
+  test("leaves out the ids of the messages that lines are from, and nothing else", () => {
+    const summary = "## Key Points\n- user: Seat 12A [see B7] is free [msg_01HX]\n- agent: No.\n## Facts\n- HAT123";
+    expect(factsOf(summaryFactText(summary))).toEqual(["12A", "B7", "HAT123"]);
   });
 });

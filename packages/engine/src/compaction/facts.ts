@@ -101,3 +101,11 @@ export const factText = (message: Message): string =>
       return typeof part["text"] === "string" && part.type === "text" ? [part["text"]] : [];
     })
     .join("\n");
+
+const SOURCE_ID = / \[[^\]\n]+\]$/;
+
+/** A summary's line without the id of the message that it is from, which ends it and is no fact. */
+export const withoutSource = (line: string): string => line.replace(SOURCE_ID, "");
+
+/** The text of an earlier summary in which facts are looked for. */
+export const summaryFactText = (summary: string): string => summary.split("\n").map(withoutSource).join("\n");

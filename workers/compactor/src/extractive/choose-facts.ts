@@ -1,5 +1,5 @@
 /** The literal facts that the built-in model lists: those most likely to be asked for again, while they fit. Pure. */
-import { factsOf } from "@sessionplane/engine/compaction/facts";
+import { factsOf, withoutSource } from "@sessionplane/engine/compaction/facts";
 import { takeFitting } from "@sessionplane/engine/compaction/fit";
 import { FACT_SEPARATOR, isKept } from "@sessionplane/engine/compaction/retention";
 import type { Entry } from "@sessionplane/engine/compaction/transcript";
@@ -15,13 +15,10 @@ const JSON_MARKS = /[{}[\]"]|\\[nt"]/g;
 /** A tool's JSON without its keys and quotes: those are not facts. */
 const valuesIn = (json: string): string => json.replace(JSON_KEY, " ").replace(JSON_MARKS, " ");
 
-/** A key point ends with the id of its message: where it was said, not what. */
-export const withoutId = (line: string): string => line.replace(/ \[[^\]]*\]$/, "");
-
 type Weighed = { readonly text: string; readonly weight: number };
 
 function linesOf(entry: Entry): Weighed[] {
-  if (entry.kind === "summary") return entry.text.split("\n").map((line) => ({ text: withoutId(line), weight: SPOKEN }));
+  if (entry.kind === "summary") return entry.text.split("\n").map((line) => ({ text: withoutSource(line), weight: SPOKEN }));
   return entry.text.split("\n").map((line) => {
     if (line.startsWith("Input: ")) return { text: valuesIn(line), weight: GIVEN_TO_TOOL };
     if (line.startsWith("Output: ")) return { text: valuesIn(line), weight: SHOWN_BY_TOOL };

@@ -2,12 +2,12 @@
  * The summary that the built-in model writes: the sections filled from the messages' own sentences, and as
  * many of their literal facts as fit. Pure and deterministic.
  */
-import { factsOf } from "@sessionplane/engine/compaction/facts";
+import { factsOf, withoutSource } from "@sessionplane/engine/compaction/facts";
 import { takeFitting } from "@sessionplane/engine/compaction/fit";
 import { FACT_SEPARATOR } from "@sessionplane/engine/compaction/retention";
 import type { Entry } from "@sessionplane/engine/compaction/transcript";
 import { estimateText } from "@sessionplane/engine/tokens/estimate";
-import { chooseFacts, withoutId } from "./choose-facts.ts";
+import { chooseFacts } from "./choose-facts.ts";
 import { rankSentences } from "./rank.ts";
 import { isFragment, sentencesOf, shortened } from "./sentences.ts";
 
@@ -110,7 +110,7 @@ function toolsLine(entries: readonly Entry[], earlier: readonly string[]): strin
 function keyPoints(all: readonly Sentence[], tools: readonly string[], earlier: readonly string[], tokens: number): string {
   const carried = takeFitting(earlier.toReversed(), BULLET, tokens * CARRIED_SHARE).toReversed();
   const left = tokens - estimateText(carried.join(BULLET));
-  const said = new Set(carried.map(withoutId));
+  const said = new Set(carried.map(withoutSource));
   const orders = new Map<string, number>();
   const last = (one: Sentence): number => (isFragment(one.text) ? 1 : 0);
   for (const one of all.toSorted((a, b) => last(a) - last(b) || b.score - a.score || a.order - b.order)) {

@@ -4,7 +4,7 @@ import { messageSchema } from "@sessionplane/shared/message";
 import type { Problem } from "@sessionplane/shared/problem";
 import { type Result, ok } from "@sessionplane/shared/result";
 import type { TenantRules } from "@sessionplane/shared/rpc/session-rpc";
-import { factText, factsOf } from "@sessionplane/engine/compaction/facts";
+import { factText, factsOf, summaryFactText } from "@sessionplane/engine/compaction/facts";
 import { summarySize } from "@sessionplane/engine/compaction/summary-size";
 import { segments, standing } from "@sessionplane/engine/history/apply-overlays";
 import { maskedRead } from "@sessionplane/engine/history/masked-read";
@@ -21,7 +21,7 @@ function* textsOf(store: SessionStore, leaf: number, range: JobRange): Generator
   const fed = store.overlays.all().filter(({ id }) => range.feeds.includes(id));
   for (const segment of segments(path, standing(fed, path))) {
     if (segment.kind === "overlay") {
-      yield segment.overlay.summary;
+      yield summaryFactText(segment.overlay.summary);
       continue;
     }
     for (const read of store.messages.scan(segment.path, "asc"))
