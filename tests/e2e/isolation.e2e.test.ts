@@ -85,6 +85,7 @@ async function keyWithout(kind: Kind, scope: string): Promise<Call> {
 const cast: Cast = { plane, owner, owned, other, others, resident, residents, revoked: await makeRevoked(), keyWithout };
 
 const S = "/v1/sessions/{session_id}";
+const WEEK = { start: "2026-01-01T00:00:00Z", end: "2026-01-08T00:00:00Z" };
 const RANGE = "?start=2026-01-01T00:00:00Z&end=2027-01-01T00:00:00Z";
 const PRICE = { provider: "p", model: "m", class: "input", usd_per_million: "1", effective_from: "2026-01-01T00:00:00Z" };
 const PREPARED: Record<string, Prepared> = {
@@ -200,6 +201,8 @@ const PREPARED: Record<string, Prepared> = {
   "GET /v1/prices/resolve": { query: "?provider=p&model=m" },
   "GET /v1/reports/usage": { query: RANGE },
   "GET /v1/reports/cost": { query: RANGE },
+  "POST /v1/ledger/verify": { body: { tenant_id: resident.id, ...WEEK } },
+  "POST /v1/ledger/rebuild": { body: { tenant_id: resident.id, ...WEEK } },
   "POST /v1/operations/repair": { body: { tenant_id: resident.id, session_id: residents["session_id"] } },
 };
 

@@ -38,6 +38,7 @@ import { registerPatchMessage } from "./routes/messages/patch-message.ts";
 import { registerPutMessage } from "./routes/messages/put-message.ts";
 import { registerReadHistory } from "./routes/messages/read-history.ts";
 import { registerReadStats } from "./routes/messages/read-stats.ts";
+import { registerCheckLedger } from "./routes/operations/check-ledger.ts";
 import { registerRepairSession } from "./routes/operations/repair-session.ts";
 import { registerHealth, registerReady } from "./routes/plane/health.ts";
 import { registerProblemPage } from "./routes/plane/problem-page.ts";
@@ -180,6 +181,7 @@ export function createApp(): App {
   registerCostReport(app);
   registerSearchTenant(app);
   registerRepairSession(app);
+  registerCheckLedger(app);
 
   serveDocument(app);
   return app;

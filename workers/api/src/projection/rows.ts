@@ -1,8 +1,7 @@
 /** Facts as the rows that the projection's statements read: each event, session and job once. Pure. */
 import { isUnpriced, sumOf } from "@sessionplane/shared/priced-usage";
 import type { FactBatch, JobFact, SessionFact, UsageFact } from "@sessionplane/shared/queue/fact";
-
-const ROLLUP_MS = 15 * 60 * 1000;
+import { ROLLUP_MS } from "../catalog/rollups.ts";
 
 type Owner = { readonly tenant: string; readonly session: string };
 

@@ -1,6 +1,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { SQLiteSyncDialect } from "drizzle-orm/sqlite-core";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
@@ -8,6 +9,7 @@ import { type SessionId, type TenantId, newId } from "@sessionplane/shared/ids";
 import { parseMoney } from "@sessionplane/shared/money";
 import { type Bucket, REPORT_GROUPS, type ReportGroup, bucketSchema } from "@sessionplane/shared/report";
 import type { PricedUsage, UsageLine } from "@sessionplane/shared/usage-event";
+import { ROLLUP_MS, summedUp } from "../catalog/rollups.ts";
 import { rowsOf } from "../projection/rows.ts";
 import { ADD_EVENTS, ADD_TO_ROLLUPS } from "../projection/statements.ts";
 import { bucketsOf } from "./buckets.ts";
@@ -114,6 +116,28 @@ const askArbitrary = fc
 
 const nanoOf = (used: readonly Used[]): bigint =>
   used.reduce((sum, one) => one.event.lines.reduce((all, { billed_nano: nano }) => all + BigInt(nano ?? 0), sum), 0n);
+
+test("rollups that are counted event by event are those that the events sum up to, in any order and told again", () => {
+  const range = { start: START, end: START + DAYS_MS + ROLLUP_MS };
+  const sort = (rows: readonly Record<string, unknown>[]) => rows.map((row) => JSON.stringify({ ...row })).toSorted();
+  fc.assert(
+    fc.property(
+      usedArbitrary.chain((used) => fc.tuple(fc.constant(used), fc.shuffledSubarray(used, { minLength: used.length }))),
+      ([used, shuffled]) => {
+        const db = catalogOf(used);
+        const other = catalogOf([...shuffled, ...used.slice(0, 3)]);
+        for (const tenantId of TENANTS) {
+          const counted = "SELECT * FROM usage_rollups WHERE tenant_id = ?";
+          const { sql: text, params } = new SQLiteSyncDialect().sqlToQuery(summedUp({ tenantId, ...range }));
+          const summed = sort(db.prepare(text).all(...(params as (string | number)[])));
+          expect(sort(db.prepare(counted).all(tenantId))).toEqual(summed);
+          expect(sort(other.prepare(counted).all(tenantId))).toEqual(summed);
+        }
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
 
 describe("a report", () => {
   test("adds up to the events of its range, whatever the range, bucket, zone and grouping", () => {
