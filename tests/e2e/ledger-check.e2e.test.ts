@@ -20,9 +20,8 @@ const report = async () => {
   return [body.data, body.totals];
 };
 
-beforeAll(async () => {
-  plane = await startPlane();
-  tenant = await plane.tenant({ markup_bps: 1_000 });
+/** Forty calls, some without a price, and a correction of one, all in the catalog. */
+async function record(): Promise<void> {
   await plane.addPrices("acme", "m", { input: "1", output: "2" });
   session = await plane.session(tenant, { user_id: "ann" });
   const events = Array.from({ length: 40 }, (_, index) => ({
@@ -41,6 +40,12 @@ beforeAll(async () => {
     const [row] = await plane.catalog<{ count: number }>("SELECT count(*) AS count FROM usage_events");
     return row?.count === 41;
   });
+}
+
+beforeAll(async () => {
+  plane = await startPlane();
+  tenant = await plane.tenant({ markup_bps: 1_000 });
+  await record();
 });
 afterAll(() => plane.close());
 
