@@ -94,6 +94,22 @@ describe("a range that changes while it is summarised makes its job stale and an
   });
 });
 
+describe("an erasure while a session is summarised", () => {
+  test("leaves no summary, no job, and the call billed once", async () => {
+    const session = await opened();
+    await summarising(session);
+    await session.call("DELETE", "");
+    const billed = async () => (await session.usageEvents()).length === 1;
+    await until("the call to be billed", billed, 60_000);
+    const left = await plane.objectRows(tenant, session.id, "SELECT id FROM jobs UNION ALL SELECT id FROM overlays");
+    expect(left).toEqual([]);
+    const jobs = () => plane.catalog("SELECT 1 FROM compaction_jobs WHERE session_id = ?", session.id);
+    await until("the catalog to have no job of it", async () => (await jobs()).length === 0);
+    await expect(session.call("GET", "/messages")).rejects.toThrow("410");
+    expect(model.busy()).toBe(false);
+  });
+});
+
 describe("what does not touch the range leaves its job alone", () => {
   test("another branch becomes the active one: the summary stands on the branch that it was planned for", async () => {
     const session = await opened();

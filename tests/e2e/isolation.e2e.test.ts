@@ -84,6 +84,10 @@ async function keyWithout(kind: Kind, scope: string): Promise<Call> {
 
 const cast: Cast = { plane, owner, owned, other, others, resident, residents, revoked: await makeRevoked(), keyWithout };
 
+const doomed = await plane.session(resident);
+const erased = await plane.session(resident);
+await resident.call("DELETE", `/v1/sessions/${erased}`);
+
 const S = "/v1/sessions/{session_id}";
 const WEEK = { start: "2026-01-01T00:00:00Z", end: "2026-01-08T00:00:00Z" };
 const RANGE = "?start=2026-01-01T00:00:00Z&end=2027-01-01T00:00:00Z";
@@ -109,6 +113,8 @@ const PREPARED: Record<string, Prepared> = {
   [`GET ${S}`]: {},
   [`PATCH ${S}`]: { body: { name: "taken over" } },
   [`POST ${S}/end`]: {},
+  [`DELETE ${S}`]: { values: { session_id: doomed } },
+  [`GET ${S}/erasure`]: { values: { session_id: erased } },
   [`POST ${S}/messages`]: { body: { message: text("intruder", "user", "hi") } },
   [`GET ${S}/messages`]: {},
   [`GET ${S}/messages/{message_id}`]: {},

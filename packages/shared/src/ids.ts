@@ -18,6 +18,7 @@ const PREFIXES = {
   request: "req",
   audit: "aud",
   operation: "opn",
+  erasure: "era",
 } as const;
 
 export type IdKind = keyof typeof PREFIXES;

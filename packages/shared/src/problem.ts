@@ -26,6 +26,7 @@ export const PROBLEMS = {
   job_open: { status: 409, title: "Another job of this session is open" },
   compaction_failed: { status: 409, title: "The compaction came to no summary" },
   wrong_block_kind: { status: 409, title: "The block is of another kind" },
+  erased: { status: 410, title: "The session was erased" },
   precondition_failed: { status: 412, title: "The resource has changed" },
   body_too_large: { status: 413, title: "The body is too large" },
   context_full: { status: 413, title: "The session's context is full" },

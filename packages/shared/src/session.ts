@@ -7,6 +7,9 @@ import { sessionIdSchema } from "./ids.ts";
 import { moneySchema } from "./money.ts";
 
 export const sessionStatusSchema = z.enum(["active", "ended"]);
+/** Of an erased session nothing is shown: its status is kept, so that it never comes back. */
+export const storedStatusSchema = z.enum([...sessionStatusSchema.options, "erased"]);
+export type StoredStatus = z.infer<typeof storedStatusSchema>;
 export const compactionStateSchema = z.enum(["idle", "queued", "running", "suspended"]);
 export type CompactionState = z.infer<typeof compactionStateSchema>;
 

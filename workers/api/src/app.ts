@@ -54,6 +54,7 @@ import { registerSearchSession } from "./routes/search/search-session.ts";
 import { registerSearchTenant } from "./routes/search/search-tenant.ts";
 import { registerCreateSession, registerPutSession } from "./routes/sessions/create-session.ts";
 import { registerEndSession } from "./routes/sessions/end-session.ts";
+import { registerEraseSession, registerGetErasure } from "./routes/sessions/erase-session.ts";
 import { registerGetSession } from "./routes/sessions/get-session.ts";
 import { registerListSessions } from "./routes/sessions/list-sessions.ts";
 import { registerPatchSession } from "./routes/sessions/patch-session.ts";
@@ -107,6 +108,8 @@ export function createApp(): App {
   registerGetSession(app);
   registerPatchSession(app);
   registerEndSession(app);
+  registerEraseSession(app);
+  registerGetErasure(app);
   registerStreamEvents(app);
   registerImportSession(app);
   registerExportSession(app);

@@ -97,6 +97,14 @@ const ADJUSTMENTS: Migration = {
 /** Jobs that gave way to another. */
 const REPLACED_JOBS: Migration = { id: "015_replaced_jobs", sql: "ALTER TABLE jobs ADD COLUMN replaced_by TEXT;" };
 
+/** The receipt of an erasure. `removed`: JSON. */
+const ERASURE: Migration = {
+  id: "016_erasure",
+  sql: `CREATE TABLE erasure (
+    only INTEGER PRIMARY KEY CHECK (only = 1), id TEXT NOT NULL, removed TEXT NOT NULL, erased_at INTEGER NOT NULL,
+    completed_at INTEGER) STRICT;`,
+};
+
 export const MIGRATIONS: readonly Migration[] = [
   TREE,
   PLANE_TABLES,
@@ -113,4 +121,5 @@ export const MIGRATIONS: readonly Migration[] = [
   RENEWALS,
   ADJUSTMENTS,
   REPLACED_JOBS,
+  ERASURE,
 ];

@@ -3,10 +3,11 @@
  * its writes are one turn without an await, and what it has acknowledged survives its death. It never
  * writes to D1: its log is told to the catalog by the alarm.
  */
-import { NOT_FOUND, problem } from "@sessionplane/shared/problem";
+import { problem } from "@sessionplane/shared/problem";
 import { err, ok } from "@sessionplane/shared/result";
 import type { SessionRpc } from "@sessionplane/shared/rpc/session-rpc";
 import { beginWith } from "./context/write-block.ts";
+import { eraseSession, readErasure } from "./erasure.ts";
 import { closeBack } from "./events/sockets.ts";
 import type { FaultPoint } from "./fault-points.ts";
 import { append } from "./messages/append.ts";
@@ -50,7 +51,7 @@ export class SessionDO extends JobMethods implements SessionRpc {
     );
     if (store.row.tenant_id !== input.tenant_id || store.row.session_id !== input.session_id)
       throw new Error("the object is another session's");
-    return ok(describe(store, input.rules));
+    return this.describe(input.rules);
   }
 
   async streamEvents({ after }: Input<"streamEvents">) {
@@ -63,11 +64,11 @@ export class SessionDO extends JobMethods implements SessionRpc {
   }
 
   async stageImport(input: Input<"stageImport">) {
-    return this.turns.store === null ? this.#import.stage(input) : err(ALREADY_THERE);
+    return this.turns.exists ? err(ALREADY_THERE) : this.#import.stage(input);
   }
 
   async finishImport(input: Input<"finishImport">) {
-    if (this.turns.store !== null) return err(ALREADY_THERE);
+    if (this.turns.exists) return err(ALREADY_THERE);
     const made = this.#import.finish(input, this.turns.options);
     if (!made.ok) return made;
     const { store, ...counts } = made.value;
@@ -76,7 +77,7 @@ export class SessionDO extends JobMethods implements SessionRpc {
   }
 
   async abandonImport() {
-    if (this.turns.store === null) await this.#import.abandon();
+    if (!this.turns.exists) await this.#import.abandon();
   }
 
   async describe(rules: Input<"describe">) {
@@ -89,6 +90,14 @@ export class SessionDO extends JobMethods implements SessionRpc {
 
   async end(input: Input<"end">) {
     return this.turns.write((store, now) => endSession(store, input, now));
+  }
+
+  async erase({ if_match: ifMatch }: Input<"erase">) {
+    return this.turns.writeKept((store, now) => eraseSession(store, ifMatch, now));
+  }
+
+  async readErasure() {
+    return this.turns.readKept(readErasure);
   }
 
   async append(input: Input<"append">) {
@@ -150,7 +159,7 @@ export class SessionDO extends JobMethods implements SessionRpc {
   }
 
   async search(query: Input<"search">) {
-    const refused = this.turns.store === null ? NOT_FOUND : await buildIndex(this.turns.store);
+    const refused = this.turns.store === null ? this.turns.missing() : await buildIndex(this.turns.store);
     return refused === null ? this.turns.read((store) => searchMessages(store, query)) : err(refused);
   }
 
@@ -159,35 +168,31 @@ export class SessionDO extends JobMethods implements SessionRpc {
   }
 
   async recordUsage(input: Input<"recordUsage">) {
-    return this.turns.write((store, now) => recordUsage(store, input, now));
+    return this.turns.writeKept((store, now) => recordUsage(store, input, now));
   }
 
   async readUsage() {
-    return this.turns.read((store) => ok({ usage: toSessionUsage(store.ledger.totals()), as_of: new Date().toISOString() }));
+    return this.turns.readKept((store) => ok({ usage: toSessionUsage(store.ledger.totals()), as_of: new Date().toISOString() }));
   }
 
   async adjustUsage(input: Input<"adjustUsage">) {
-    return this.turns.write((store, now) => adjustEvent(store, input, now));
+    return this.turns.writeKept((store, now) => adjustEvent(store, input, now));
   }
 
   async explainUsageEvent(id: string) {
-    return this.turns.read((store) => explainEvent(store, id));
+    return this.turns.readKept((store) => explainEvent(store, id));
   }
 
   async listUsageEvents(query: Input<"listUsageEvents">) {
-    return this.turns.read((store) => ok(listUsageEvents(store, query)));
+    return this.turns.readKept((store) => ok(listUsageEvents(store, query)));
   }
 
   async projected(afterSeq: number, toSeq: number) {
-    const { store, outbox } = this.turns;
-    if (store !== null) outbox.confirm(store, afterSeq, toSeq, Date.now());
+    this.turns.confirm(afterSeq, toSeq);
   }
 
   async repair() {
-    return this.turns.read((store) => {
-      this.turns.outbox.restart(store, Date.now());
-      return ok(store.sequence.head);
-    });
+    return this.turns.repair();
   }
 
   /** For tests: the object dies at this point, once. Refused unless `FAULT_POINTS` is on. */

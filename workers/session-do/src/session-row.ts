@@ -1,6 +1,6 @@
 /** The one row that says what the session is. Kept in memory; eviction may drop it. */
 import type { SessionId, TenantId } from "@sessionplane/shared/ids";
-import { type SessionSettings, sessionSettingsSchema, sessionStatusSchema } from "@sessionplane/shared/session";
+import { type SessionSettings, type StoredStatus, sessionSettingsSchema, storedStatusSchema } from "@sessionplane/shared/session";
 import { parseId } from "@sessionplane/shared/ids";
 
 type StoredRow = {
@@ -22,7 +22,7 @@ export type SessionRow = Omit<StoredRow, "tenant_id" | "session_id" | "settings"
   readonly tenant_id: TenantId;
   readonly session_id: SessionId;
   readonly settings: SessionSettings;
-  readonly status: "active" | "ended";
+  readonly status: StoredStatus;
 };
 
 const COLUMNS =
@@ -38,7 +38,7 @@ export function readSessionRow(sql: SqlStorage): SessionRow {
     tenant_id: tenantId,
     session_id: sessionId,
     settings: sessionSettingsSchema.parse(JSON.parse(row.settings)),
-    status: sessionStatusSchema.parse(row.status),
+    status: storedStatusSchema.parse(row.status),
   };
 }
 

@@ -14,6 +14,7 @@ import { TextLog } from "@sessionplane/engine/storage/sqlite/text-log";
 import { Sequence } from "@sessionplane/engine/storage/sqlite/sequence";
 import { BlockStore } from "./context/block-store.ts";
 import { PromptStore } from "./context/prompt-store.ts";
+import { ErasureStore } from "./erasure.ts";
 import { EventLog } from "./events/event-log.ts";
 import type { FaultPoints } from "./fault-points.ts";
 import { IdempotencyKeys } from "./idempotency.ts";
@@ -58,6 +59,7 @@ export class SessionStore {
   readonly jobs: JobStore;
   readonly events: EventLog;
   readonly keys: IdempotencyKeys;
+  readonly erasure: ErasureStore;
   readonly trigger = new Trigger();
   readonly faults: FaultPoints;
   readonly #maxBytes: number;
@@ -85,6 +87,7 @@ export class SessionStore {
     this.events = new EventLog(sql);
     this.jobs = new JobStore(sql, this.sequence, this.events);
     this.keys = new IdempotencyKeys(sql);
+    this.erasure = new ErasureStore(sql);
   }
 
   /** The session that the database holds, brought to the present version; null when it was never opened. */
@@ -117,18 +120,37 @@ export class SessionStore {
     } catch (error) {
       // What memory says may have been rolled back.
       this.sequence.rollBackTo(head);
-      this.messages.forget();
-      this.overlays.forget();
-      this.media.forget();
-      this.search.forget();
-      this.skills.forget();
-      this.prompt.forget();
-      this.ledger.forget();
-      this.jobs.forget();
-      this.trigger.forget();
+      this.#forget();
       this.#row = readSessionRow(this.#storage.sql);
       throw error;
     }
+  }
+
+  #forget(): void {
+    this.messages.forget();
+    this.overlays.forget();
+    this.media.forget();
+    this.search.forget();
+    this.skills.forget();
+    this.prompt.forget();
+    this.ledger.forget();
+    this.jobs.forget();
+    this.trigger.forget();
+  }
+
+  /** Empties every table but these, also of what later versions keep. Full-text indices go with their tables. */
+  emptyAllBut(kept: readonly string[]): void {
+    const { sql } = this.#storage;
+    const tables = (virtual: 0 | 1) =>
+      sql
+        .exec<{ name: string }>(
+          "SELECT name FROM sqlite_master WHERE type = 'table' AND (sql LIKE 'CREATE VIRTUAL%') = ? AND name NOT GLOB 'sqlite_*' AND name NOT GLOB '_cf_*'",
+          virtual,
+        )
+        .toArray();
+    for (const { name } of tables(1)) sql.exec(`DROP TABLE [${name}]`);
+    for (const { name } of tables(0)) if (!kept.includes(name)) sql.exec(`DELETE FROM [${name}]`);
+    this.#forget();
   }
 
   /** What models read is another history now: nothing that was learned of the earlier one holds. */

@@ -4,7 +4,7 @@ import { formatInstant, mergeMetadata, metadataSchema } from "@sessionplane/shar
 import { type Problem, fieldProblem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { Idempotency, OpenSession, TenantRules, Written } from "@sessionplane/shared/rpc/session-rpc";
-import type { PatchSession, Session, SessionSettings } from "@sessionplane/shared/session";
+import { type PatchSession, type Session, type SessionSettings, sessionStatusSchema } from "@sessionplane/shared/session";
 import { cancelOpenJob } from "./jobs/stale.ts";
 import { compactionState } from "./log/facts.ts";
 import type { SessionRow } from "./session-row.ts";
@@ -36,7 +36,7 @@ export function describe(store: SessionStore, rules: TenantRules): Session {
     name: row.settings.name,
     external_id: row.settings.external_id,
     user_id: row.settings.user_id,
-    status: row.status,
+    status: sessionStatusSchema.parse(row.status),
     end_reason: row.end_reason,
     parent_session_id: row.settings.parent_session_id,
     model: row.settings.model,
@@ -123,4 +123,4 @@ export const endSession = (
     return ok({ status: "ended", end_reason: input.reason });
   });
 
-const STALE = problem("precondition_failed", "The session is not at the revision that If-Match names.");
+export const STALE = problem("precondition_failed", "The session is not at the revision that If-Match names.");

@@ -9,6 +9,7 @@ import type { JobRefusal } from "@sessionplane/shared/rpc/job-rpc";
 import { NO_UPLOADS, type Uploads } from "@sessionplane/engine/messages/intake";
 import { isMigrated } from "@sessionplane/engine/storage/sqlite/migrate";
 import type { SessionEnv } from "./env.ts";
+import { erasedProblem, settleErasure } from "./erasure.ts";
 import { Listeners } from "./events/listeners.ts";
 import { Sockets } from "./events/sockets.ts";
 import { type FaultPoint, FaultPoints } from "./fault-points.ts";
@@ -43,13 +44,19 @@ export class Turns {
     });
   }
 
-  /** Null until the session is opened: an object that is only asked about stores nothing. */
-  get store(): SessionStore | null {
-    return this.#store;
+  /** Whether a session is here, or was: an object that is only asked about stores nothing. */
+  get exists(): boolean {
+    return this.#store !== null;
   }
 
-  get outbox(): Outbox {
-    return this.#outbox;
+  /** Null until the session is opened, and once it is erased. */
+  get store(): SessionStore | null {
+    return this.#store?.row.status === "erased" ? null : this.#store;
+  }
+
+  /** Why there is no session. */
+  missing(): Problem {
+    return (this.#store === null ? null : erasedProblem(this.#store)) ?? NOT_FOUND;
   }
 
   /** The session, made when it is not there, with what it begins with. */
@@ -72,7 +79,22 @@ export class Turns {
   async drain(): Promise<void> {
     if (this.#store === null) return;
     await this.#outbox.drain(this.#store, Date.now());
+    settleErasure(this.#store, Date.now());
     this.#tellListeners(this.#store);
+  }
+
+  /** The catalog has `(after, to]`. */
+  confirm(after: number, to: number): void {
+    if (this.#store === null) return;
+    this.#outbox.confirm(this.#store, after, to, Date.now());
+    settleErasure(this.#store, Date.now());
+  }
+
+  /** Everything is told again. */
+  repair(): Result<number, Problem> {
+    if (this.#store === null) return err(NOT_FOUND);
+    this.#outbox.restart(this.#store, Date.now());
+    return ok(this.#store.sequence.head);
   }
 
   #tellListeners(store: SessionStore): void {
@@ -86,10 +108,20 @@ export class Turns {
   }
 
   read<T>(work: (store: SessionStore) => Result<T, Problem>): Result<T, Problem> {
-    return this.#store === null ? err(NOT_FOUND) : work(this.#store);
+    return this.store === null ? err(this.missing()) : work(this.store);
   }
 
   write<T>(work: (store: SessionStore, now: number) => Result<T, Problem>): Result<T, Problem> {
+    return this.store === null ? err(this.missing()) : this.writeKept(work);
+  }
+
+  /** A read of what outlives an erasure: the ledger, the receipt. */
+  readKept<T>(work: (store: SessionStore) => Result<T, Problem>): Result<T, Problem> {
+    return this.#store === null ? err(NOT_FOUND) : work(this.#store);
+  }
+
+  /** A write of it. */
+  writeKept<T>(work: (store: SessionStore, now: number) => Result<T, Problem>): Result<T, Problem> {
     const store = this.#store;
     if (store === null) return err(NOT_FOUND);
     const now = Date.now();
@@ -105,7 +137,7 @@ export class Turns {
     messages: readonly Pick<Message, "parts">[],
     work: (store: SessionStore, uploads: Uploads, now: number) => Result<T, Problem>,
   ): Result<T, Problem> | Promise<Result<T, Problem>> {
-    const store = this.#store;
+    const { store } = this;
     // What will be refused anyway uploads nothing.
     if (store === null || store.row.status === "ended" || !mayHoldLarge(messages))
       return this.write((open, now) => work(open, NO_UPLOADS, now));
@@ -119,11 +151,11 @@ export class Turns {
   ): Promise<Result<T, Problem>> {
     const uploads = await this.bucket.upload(store.media, store.row, messages, Date.now());
     if (!uploads.ok) return this.write(() => uploads);
-    return this.write((open, now) => {
-      const result = work(open, uploads.value, now);
-      this.bucket.release(open.media, uploads.value, now);
-      return result;
-    });
+    const result = this.write((open, now) => work(open, uploads.value, now));
+    // Also when the session was erased while they were on their way.
+    this.bucket.release(store.media, uploads.value, Date.now());
+    this.#outbox.arm(store, Date.now());
+    return result;
   }
 
   /** A compactor's write. It dies at `point` when that is armed. */

@@ -60,15 +60,6 @@ export class TenantSearch extends DurableObject<Env> implements TenantSearchRpc 
     }
   }
 
-  async eraseSession(sessionId: string): Promise<void> {
-    if (!this.#isOpen) this.#open();
-    this.ctx.storage.transactionSync(() => {
-      const { number } = this.#marks.open(sessionId);
-      this.#texts.removeBefore(number, Number.MAX_SAFE_INTEGER);
-      this.#marks.raiseFirst(number, Number.MAX_SAFE_INTEGER);
-    });
-  }
-
   async search({ q, ...query }: IndexQuery): Promise<IndexPage> {
     const expression = matchExpression(parseQuery(q));
     if (!this.#isOpen) return NOTHING;

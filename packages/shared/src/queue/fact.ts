@@ -7,7 +7,7 @@ import * as z from "zod";
 import { roleSchema } from "../message.ts";
 import { compactionJobSchema } from "../compaction-job.ts";
 import { parseId } from "../ids.ts";
-import { sessionSettingsSchema, sessionStatusSchema } from "../session.ts";
+import { sessionSettingsSchema, storedStatusSchema } from "../session.ts";
 import { pricedUsageSchema } from "../usage-event.ts";
 
 /** The session as of a seq: settings and counters whole, so that the newest one alone is enough. */
@@ -15,7 +15,7 @@ export const sessionFactSchema = z.object({
   kind: z.literal("session"),
   seq: z.int(),
   settings: sessionSettingsSchema,
-  status: sessionStatusSchema,
+  status: storedStatusSchema,
   end_reason: z.string().nullable(),
   revision: z.int(),
   leaf_id: z.string().nullable(),

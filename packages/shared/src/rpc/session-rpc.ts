@@ -4,6 +4,7 @@
  */
 import type { NewBlock } from "../block.ts";
 import type { CompactionPolicyPatch } from "../compaction-policy.ts";
+import type { Erasure } from "../erasure.ts";
 import type { SessionId, TenantId } from "../ids.ts";
 import type { Leaf, Message, MessageMeta, MessageStats, Role, Source, ToolPatch } from "../message.ts";
 import type { Problem } from "../problem.ts";
@@ -219,6 +220,11 @@ export interface SessionRpc extends ContextRpc, CompactionRpc {
     idempotency?: Idempotency;
   }): Promise<Result<Written<Session>, Problem>>;
   end(input: { reason: string; rules: TenantRules; idempotency?: Idempotency }): Promise<Result<Written<Session>, Problem>>;
+
+  /** Everything that was said, at once and for good. A second call shows what became of the first. */
+  erase(input: { if_match?: number }): Promise<Result<Erasure, Problem>>;
+  /** Not found when the session is there. */
+  readErasure(): Promise<Result<Erasure, Problem>>;
 
   append(input: AppendMessages): Promise<Result<Written<Appended>, Problem>>;
   readHistory(query: HistoryQuery): Promise<Result<HistoryPage, Problem>>;

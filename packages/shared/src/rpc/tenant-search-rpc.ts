@@ -41,8 +41,6 @@ export interface TenantSearchRpc {
   /** Idempotent, and in any order: older never overwrites newer. */
   apply(stretches: readonly TextStretch[]): Promise<void>;
   search(query: IndexQuery): Promise<IndexPage>;
-  /** For good: what is still on its way from the session is not taken in either. */
-  eraseSession(sessionId: string): Promise<void>;
 }
 
 /** The binding, as far as callers use it: a tenant's id gives its object, and a call of it may throw. */

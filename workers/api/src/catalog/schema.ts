@@ -60,7 +60,7 @@ export const sessions = sqliteTable(
     userId: text("user_id"),
     model: text(),
     source: text(),
-    status: text({ enum: ["active", "ended"] }).notNull(),
+    status: text({ enum: ["active", "ended", "erased"] }).notNull(),
     parentSessionId: text("parent_session_id"),
     metadata: text({ mode: "json" }).$type<Metadata>().notNull(),
     tags: text({ mode: "json" }).$type<string[]>().notNull(),
@@ -184,6 +184,7 @@ export const compactionJobs = sqliteTable(
   },
   (t) => [
     index("compaction_jobs_tenant").on(t.tenantId, t.createdAt, t.id),
+    index("compaction_jobs_session").on(t.sessionId),
     index("compaction_jobs_state").on(t.state, t.createdAt, t.id),
   ],
 );

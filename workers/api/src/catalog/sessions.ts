@@ -2,16 +2,19 @@
  * The `sessions` table: what the session objects say of themselves, for lists and filters. `api` writes a
  * new session's row first, since it holds the unique external id; the projection alone updates it.
  */
-import { type SQL, and, desc, eq, inArray, max, sql } from "drizzle-orm";
+import { type SQL, and, desc, eq, inArray, max, ne, sql } from "drizzle-orm";
 import type { NewBlock } from "@sessionplane/shared/block";
 import { type CompactionPolicyPatch, layerPolicies } from "@sessionplane/shared/compaction-policy";
 import { formatInstant } from "@sessionplane/shared/fields";
 import type { SessionId, TenantId } from "@sessionplane/shared/ids";
 import { formatMoney } from "@sessionplane/shared/money";
-import { type Session, type SessionSettings, compactionStateSchema } from "@sessionplane/shared/session";
+import { type Session, type SessionSettings, compactionStateSchema, sessionStatusSchema } from "@sessionplane/shared/session";
 import { type CatalogDb, isUniqueViolation } from "./db.ts";
 import { type InstantBounds, type InstantList, inOrder, pastCursor, within } from "./instant-list.ts";
 import { sessions } from "./schema.ts";
+
+/** A tenant's sessions. A row that an erasure left behind is none. */
+const ofTenant = (tenantId: TenantId): SQL | undefined => and(eq(sessions.tenantId, tenantId), ne(sessions.status, "erased"));
 
 const NO_USAGE = { usageEvents: 0, inputTokens: 0, outputTokens: 0, listNano: 0, billedNano: 0, unpricedEvents: 0 };
 
@@ -65,7 +68,7 @@ export async function findSessionToOpen(db: CatalogDb, tenantId: TenantId, id: S
   const row = await db
     .select({ settings: sessions.settings, createdAt: sessions.createdAt, blocks: sessions.blocks })
     .from(sessions)
-    .where(and(eq(sessions.tenantId, tenantId), eq(sessions.id, id)))
+    .where(and(ofTenant(tenantId), eq(sessions.id, id)))
     .get();
   return row === undefined ? null : { settings: row.settings, created_at: row.createdAt, blocks: row.blocks ?? [] };
 }
@@ -74,7 +77,7 @@ export async function findSessionIdByExternalId(db: CatalogDb, tenantId: TenantI
   const row = await db
     .select({ id: sessions.id })
     .from(sessions)
-    .where(and(eq(sessions.tenantId, tenantId), eq(sessions.externalId, externalId)))
+    .where(and(ofTenant(tenantId), eq(sessions.externalId, externalId)))
     .get();
   return row?.id ?? null;
 }
@@ -100,7 +103,7 @@ const equals = (column: Parameters<typeof eq>[0], value: string | undefined): SQ
 function conditions(tenantId: TenantId, filter: SessionFilter): SQL | undefined {
   const byInstant = filter.sort === "updated_at" ? sessions.updatedAt : sessions.createdAt;
   return and(
-    eq(sessions.tenantId, tenantId),
+    ofTenant(tenantId),
     equals(sessions.status, filter.status),
     equals(sessions.userId, filter.userId),
     equals(sessions.model, filter.model),
@@ -128,7 +131,7 @@ export async function sessionIdsOfUser(db: CatalogDb, tenantId: TenantId, userId
   const rows = await db
     .select({ id: sessions.id })
     .from(sessions)
-    .where(and(eq(sessions.tenantId, tenantId), eq(sessions.userId, userId)))
+    .where(and(ofTenant(tenantId), eq(sessions.userId, userId)))
     .orderBy(desc(sessions.updatedAt))
     .limit(MAX_SESSIONS_OF_USER)
     .all();
@@ -177,7 +180,7 @@ function toSession(row: typeof sessions.$inferSelect, tenantPolicy: CompactionPo
     name: row.name,
     external_id: row.externalId,
     user_id: row.userId,
-    status: row.status,
+    status: sessionStatusSchema.parse(row.status),
     end_reason: row.endReason,
     parent_session_id: row.parentSessionId,
     model: row.model,

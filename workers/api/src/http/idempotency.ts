@@ -62,10 +62,16 @@ const secretNotReplayable = (id: string): Problem =>
     fields: { key_id: id },
   });
 
+/** What a stored reply says of a session that was erased since. */
+const ERASED = "erased";
+
 function replay(c: Context<AppEnv>, status: number, body: string): Response {
   const stored: unknown = JSON.parse(body);
   if (typeof stored === "object" && stored !== null && SECRET_SHOWN in stored) {
     return problemReply(c, secretNotReplayable(String(stored[SECRET_SHOWN])));
+  }
+  if (typeof stored === "object" && stored !== null && ERASED in stored) {
+    return problemReply(c, problem("erased", "What this request made was erased since."));
   }
   return new Response(body, { status, headers: { "Content-Type": "application/json", "Idempotent-Replayed": "true" } });
 }

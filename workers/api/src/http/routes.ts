@@ -25,6 +25,7 @@ const refusals = {
   403: { description: "A scope is missing, or the tenant is suspended", ...problemContent },
   404: { description: "Not there, or another tenant's", ...problemContent },
   409: { description: "A conflict with what is there", ...problemContent },
+  410: { description: "The session was erased", ...problemContent },
   422: { description: "Invalid", ...problemContent },
   503: { description: "A part of the plane can't be reached: try again after `Retry-After`", ...problemContent },
 };

@@ -8,7 +8,7 @@ import { logError } from "../log.ts";
 import { callObject } from "../session-client.ts";
 import { applyTexts } from "./apply-texts.ts";
 import { rowsOf } from "./rows.ts";
-import { ADD_EVENTS, ADD_TO_ROLLUPS, UPDATE_JOBS, UPDATE_SESSIONS } from "./statements.ts";
+import { ADD_EVENTS, ADD_TO_ROLLUPS, DELETE_JOBS, FORGET_REPLIES, UPDATE_JOBS, UPDATE_SESSIONS } from "./statements.ts";
 
 /** D1 refuses a parameter over 2 MB; messages are at most 128 KB. */
 const MAX_BATCH_BYTES = 1_000_000;
@@ -44,12 +44,14 @@ function inGroups(deliveries: readonly Delivery[]): Delivery[][] {
 /** One D1 batch for all facts of the group: all of it holds, or none. */
 export async function applyFacts(catalog: D1Database, batches: readonly FactBatch[]): Promise<void> {
   const rows = rowsOf(batches);
+  const erased = rows.sessions.filter(({ fact }) => fact.status === "erased");
+  const of = (items: readonly object[], ...statements: string[]) =>
+    items.length === 0 ? [] : statements.map((sql) => catalog.prepare(sql).bind(JSON.stringify(items)));
   const statements = [
-    ...(rows.usage.length > 0
-      ? [ADD_TO_ROLLUPS, ADD_EVENTS].map((sql) => catalog.prepare(sql).bind(JSON.stringify(rows.usage)))
-      : []),
-    ...(rows.sessions.length > 0 ? [catalog.prepare(UPDATE_SESSIONS).bind(JSON.stringify(rows.sessions))] : []),
-    ...(rows.jobs.length > 0 ? [catalog.prepare(UPDATE_JOBS).bind(JSON.stringify(rows.jobs))] : []),
+    ...of(rows.usage, ADD_TO_ROLLUPS, ADD_EVENTS),
+    ...of(rows.sessions, UPDATE_SESSIONS),
+    ...of(rows.jobs, UPDATE_JOBS),
+    ...of(erased, DELETE_JOBS, FORGET_REPLIES),
   ];
   if (statements.length > 0) await catalog.batch(statements);
 }

@@ -46,7 +46,7 @@ SELECT value->>'$.session', value->>'$.tenant', value->>'$.fact.settings.externa
   value->>'$.fact.revision', value->>'$.fact.seq', value->>'$.fact.created_at', value->>'$.fact.created_at', value->>'$.fact.updated_at'
 FROM json_each(?1) WHERE true
 ON CONFLICT (id) DO UPDATE SET
-  name = excluded.name, user_id = excluded.user_id, model = excluded.model, source = excluded.source, status = excluded.status,
+  external_id = excluded.external_id, name = excluded.name, user_id = excluded.user_id, model = excluded.model, source = excluded.source, status = excluded.status,
   metadata = excluded.metadata, tags = excluded.tags, settings = excluded.settings, end_reason = excluded.end_reason,
   leaf_id = excluded.leaf_id, message_count = excluded.message_count, token_estimate = excluded.token_estimate,
   compaction_state = excluded.compaction_state, open_job_id = excluded.open_job_id,
@@ -60,6 +60,19 @@ export const UPDATE_JOBS = `
 INSERT INTO compaction_jobs (id, tenant_id, session_id, state, seq, job, created_at, updated_at)
 SELECT value->>'$.job.id', value->>'$.tenant', value->>'$.session', value->>'$.job.state', value->>'$.seq', value->'$.job',
   value->>'$.created', value->>'$.updated'
-FROM json_each(?1) WHERE true
+FROM json_each(?1) WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE id = value->>'$.session' AND status = 'erased')
 ON CONFLICT (id) DO UPDATE SET state = excluded.state, seq = excluded.seq, job = excluded.job, updated_at = excluded.updated_at
 WHERE excluded.seq > compaction_jobs.seq AND excluded.tenant_id = compaction_jobs.tenant_id`;
+
+/** ?1: `[{tenant, session, fact}]` of sessions that were erased. */
+export const DELETE_JOBS = `
+DELETE FROM compaction_jobs WHERE (session_id, tenant_id) IN (SELECT value->>'$.session', value->>'$.tenant' FROM json_each(?1))`;
+
+/**
+ * ?1 as above. The replies to the requests that made them, which hold what they were called. A request makes its
+ * session within an hour.
+ */
+export const FORGET_REPLIES = `
+UPDATE idempotency SET body = json_object('erased', value->>'$.session') FROM json_each(?1)
+WHERE owner = value->>'$.tenant' AND body->>'$.id' = value->>'$.session'
+  AND created_at BETWEEN (value->>'$.fact.created_at') - 3600000 AND (value->>'$.fact.created_at') + 3600000`;

@@ -63,7 +63,7 @@ export class SessionContext implements ContextRpc {
   /** Work that reads R2. */
   async #reaching<T>(work: (store: SessionStore) => Promise<Result<T, Problem>>): Promise<Result<T, Problem>> {
     const { store } = this.#turns;
-    if (store === null) return err(NOT_FOUND);
+    if (store === null) return err(this.#turns.missing());
     try {
       return await work(store);
     } catch (error) {

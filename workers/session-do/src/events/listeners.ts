@@ -72,6 +72,11 @@ export class Listeners {
       pull: async (controller: ReadableByteStreamController) => {
         clearTimeout(impatience);
         while (listener.isOpen) {
+          if (store.row.status === "erased") {
+            close();
+            controller.close();
+            return controller.byobRequest?.respond(0);
+          }
           const events = readEvents(store, place);
           const last = events.at(-1);
           if (last !== undefined) {

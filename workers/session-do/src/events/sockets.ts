@@ -36,7 +36,11 @@ export class Sockets {
 
   /** Something was written. */
   tellAll(store: SessionStore): void {
-    if (this.#any) for (const socket of this.#ctx.getWebSockets()) this.#tell(store, socket);
+    if (!this.#any) return;
+    for (const socket of this.#ctx.getWebSockets()) {
+      if (store.row.status === "erased") socket.close(1000, "the session was erased");
+      else this.#tell(store, socket);
+    }
   }
 
   /** What it has not been sent, then how the session is. A socket that has gone is no failure of the write. */

@@ -124,14 +124,15 @@ export function recordUsage(
   now: number,
 ): Result<null, JobRefusal> {
   const job = store.jobs.find(id);
-  if (job === null) return refuse("not_found", "no such job");
-  if (recordAll(store, job, usage, now) > 0) store.jobs.restate(job);
+  // Of an erased session no job is left.
+  if (job === null && store.row.status !== "erased") return refuse("not_found", "no such job");
+  if (recordAll(store, id, usage, now) > 0 && job !== null) store.jobs.restate(job);
   return ok(null);
 }
 
 /** How many of them were new. */
-const recordAll = (store: SessionStore, job: JobRow, usage: readonly PricedUsage[], now: number): number =>
-  usage.map((event) => store.ledger.record(event, job.id, now)).filter(({ status }) => status === "created").length;
+const recordAll = (store: SessionStore, id: JobId, usage: readonly PricedUsage[], now: number): number =>
+  usage.map((event) => store.ledger.record(event, id, now)).filter(({ status }) => status === "created").length;
 
 /** The range's originals, in tokens: what the overlay stands for, not what an earlier one had made of it. */
 function originalTokens(store: SessionStore, job: JobRow): number {
@@ -180,7 +181,7 @@ function applySummary(store: SessionStore, job: JobRow, commit: JobCommit, now: 
 export function commit(store: SessionStore, id: JobId, fence: number, input: JobCommit, now: number): Result<JobRow, JobRefusal> {
   const job = held(store, id, fence);
   if (!job.ok) return job;
-  recordAll(store, job.value, input.usage, now);
+  recordAll(store, id, input.usage, now);
   store.faults.hit("commit:recorded");
   if (!stillStands(store, job.value)) return ok(endStale(store, job.value, now));
   const applied = applySummary(store, job.value, input, now);
@@ -209,7 +210,7 @@ export function fail(
   if (told?.state === "queued" && told.fence === fence + 1) return ok(told);
   const current = held(store, id, fence);
   if (!current.ok) return current;
-  recordAll(store, current.value, failure.usage, now);
+  recordAll(store, id, failure.usage, now);
   const job = { ...current.value, error: JSON.stringify(failure.error), model: failure.model };
   if (failure.outcome === "fail") return ok(endBadly(store, job, "failed", now));
   // The compactor's own queue message brings the next attempt; the alarm does when that is lost.

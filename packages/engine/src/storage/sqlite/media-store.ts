@@ -135,6 +135,10 @@ export class MediaStore {
     return this.#nextDiscard;
   }
 
+  countDiscards(): number {
+    return this.#sql.exec<{ count: number }>("SELECT count(*) AS count FROM [media_trash]").one().count;
+  }
+
   dueDiscards(now: number, limit: number): string[] {
     return this.#sql
       .exec<{ r2_key: string }>("SELECT r2_key FROM [media_trash] WHERE due_at <= ? LIMIT ?", now, limit)

@@ -7,6 +7,8 @@ import type { ApiEnv } from "../../env.ts";
 import type { TenantPrincipal } from "../../http/principal.ts";
 import { callSession } from "../../session-client.ts";
 
+const GONE: readonly string[] = ["not_found", "erased"];
+
 /** In the order of the hits, without those whose message is gone by now. */
 export async function showHits(
   env: ApiEnv,
@@ -24,7 +26,7 @@ export async function showHits(
   const all: SearchHit[] = [];
   for (const one of shown) {
     if (one.ok) all.push(...one.value);
-    else if (one.error.code !== "not_found") return err(one.error);
+    else if (!GONE.includes(one.error.code)) return err(one.error);
   }
   return ok(all.toSorted((a, b) => b.score - a.score));
 }

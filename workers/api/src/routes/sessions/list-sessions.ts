@@ -68,9 +68,11 @@ const filterOf = (parameters: Query): SessionFilter => ({
   q: parameters.q,
 });
 
-const refresh = async (env: ApiEnv, tenant: TenantPrincipal, row: Session): Promise<Session> => {
+/** None when it was erased since. */
+const refresh = async (env: ApiEnv, tenant: TenantPrincipal, row: Session): Promise<Session[]> => {
   const result = await callSession(env, tenant, row.id, (session) => session.describe(rulesOf(tenant)));
-  return result.ok ? result.value : row;
+  if (result.ok) return [result.value];
+  return result.error.code === "erased" ? [] : [row];
 };
 
 export const registerListSessions = (app: App) =>
@@ -94,6 +96,7 @@ export const registerListSessions = (app: App) =>
       const byInstant = (row: Session) => Date.parse(parameters.sort === "updated_at" ? row.updated_at : row.created_at);
       const page = pageFrom(rows, parameters.limit, (row) => [byInstant(row), row.id], asOf);
       if (!parameters.exact) return reply(c, ok(page));
-      return reply(c, ok({ ...page, data: await Promise.all(page.data.map((row) => refresh(c.env, tenant, row))) }));
+      const fresh = await Promise.all(page.data.map((row) => refresh(c.env, tenant, row)));
+      return reply(c, ok({ ...page, data: fresh.flat() }));
     },
   );

@@ -1,0 +1,1 @@
+CREATE INDEX `compaction_jobs_session` ON `compaction_jobs` (`session_id`);
