@@ -19,6 +19,8 @@ const PREFIXES = {
   audit: "aud",
   operation: "opn",
   erasure: "era",
+  alias: "als",
+  archive: "arc",
 } as const;
 
 export type IdKind = keyof typeof PREFIXES;

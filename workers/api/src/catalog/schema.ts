@@ -82,6 +82,8 @@ export const sessions = sqliteTable(
     revision: integer().notNull(),
     /** The log position that this row shows: an older fact never overwrites a newer one. */
     seq: integer().notNull(),
+    /** Its usage events up to this seq are in the archive, and counted. */
+    archivedSeq: integer("archived_seq").notNull().default(0),
     /** When the sweep last touched its object. */
     sweptAt: integer("swept_at").notNull(),
     createdAt: integer("created_at").notNull(),
@@ -91,6 +93,7 @@ export const sessions = sqliteTable(
     uniqueIndex("sessions_external_id").on(t.tenantId, t.externalId),
     index("sessions_created_at").on(t.tenantId, t.createdAt, t.id),
     index("sessions_updated_at").on(t.tenantId, t.updatedAt, t.id),
+    index("sessions_parent").on(t.tenantId, t.parentSessionId),
     index("sessions_user").on(t.tenantId, t.userId, t.updatedAt),
     index("sessions_swept_at").on(t.sweptAt),
   ],
@@ -116,6 +119,8 @@ export const usageEvents = sqliteTable(
     unpriced: integer().notNull(),
     /** The event that this corrects; null for a call. */
     adjusts: text(),
+    /** 1 when its classes do not add up to its totals. */
+    inconsistent: integer().notNull().default(0),
     event: text({ mode: "json" }).$type<PricedUsage>().notNull(),
   },
   (t) => [
@@ -150,6 +155,70 @@ export const usageRollups = sqliteTable(
     primaryKey({ columns: [t.tenantId, t.bucket, t.sessionId, t.userId, t.provider, t.model, t.purpose, t.class] }),
     index("usage_rollups_bucket").on(t.bucket),
   ],
+);
+
+/** What quarters become once they are old: days of the tenant's billing time zone, as it was then. */
+export const usageDays = sqliteTable(
+  "usage_days",
+  {
+    tenantId: text("tenant_id").notNull(),
+    /** Where the day begins and, half open, ends. */
+    start: integer().notNull(),
+    end: integer().notNull(),
+    sessionId: text("session_id").notNull(),
+    userId: text("user_id").notNull(),
+    provider: text().notNull(),
+    model: text().notNull(),
+    purpose: text().notNull(),
+    class: text().$type<UsageClass>().notNull(),
+    events: integer().notNull(),
+    quantity: integer().notNull(),
+    listNano: integer("list_nano").notNull(),
+    billedNano: integer("billed_nano").notNull(),
+    unpricedEvents: integer("unpriced_events").notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.tenantId, t.start, t.end, t.sessionId, t.userId, t.provider, t.model, t.purpose, t.class] }),
+    index("usage_days_start").on(t.start),
+  ],
+);
+
+/** Files of usage events in R2 that are no longer in `usage_events`. */
+export const usageArchives = sqliteTable(
+  "usage_archives",
+  {
+    id: text().primaryKey(),
+    tenantId: text("tenant_id").notNull(),
+    /** In R2. */
+    key: text().notNull(),
+    events: integer().notNull(),
+    bytes: integer().notNull(),
+    sha256: text().notNull(),
+    firstOccurredAt: integer("first_occurred_at").notNull(),
+    lastOccurredAt: integer("last_occurred_at").notNull(),
+    listNano: integer("list_nano").notNull(),
+    billedNano: integer("billed_nano").notNull(),
+    createdAt: integer("created_at").notNull(),
+  },
+  (t) => [index("usage_archives_tenant").on(t.tenantId, t.createdAt, t.id)],
+);
+
+/** Under which other name a model's prices are found when it has none of its own. */
+export const priceAliases = sqliteTable(
+  "price_aliases",
+  {
+    id: text().primaryKey(),
+    /** Empty for the plane's own. */
+    tenantId: text("tenant_id").notNull(),
+    provider: text().notNull(),
+    model: text().notNull(),
+    /** Null: from then on there is no other name. */
+    targetProvider: text("target_provider"),
+    targetModel: text("target_model"),
+    effectiveFrom: integer("effective_from").notNull(),
+    recordedAt: integer("recorded_at").notNull(),
+  },
+  (t) => [uniqueIndex("price_aliases_moment").on(t.provider, t.model, t.tenantId, t.effectiveFrom)],
 );
 
 export const prices = sqliteTable(
