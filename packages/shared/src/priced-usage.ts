@@ -11,7 +11,7 @@ type Priced = { readonly lines: readonly UsageLine[] };
 /** One line without a price, and the event's cost is not known. */
 export const isUnpriced = ({ lines }: Priced): boolean => lines.some((line) => line.list_nano === null);
 
-const priceOf = ({ price }: UsageLine): UsageEvent["lines"][number]["price"] =>
+export const priceOf = ({ price }: Pick<UsageLine, "price">): UsageEvent["lines"][number]["price"] =>
   price === null
     ? null
     : {

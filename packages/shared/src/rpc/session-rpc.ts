@@ -5,12 +5,15 @@
 import type { NewBlock } from "../block.ts";
 import type { CompactionPolicyPatch } from "../compaction-policy.ts";
 import type { Erasure } from "../erasure.ts";
+import type { ExplainedCost } from "../explained-cost.ts";
 import type { SessionId, TenantId } from "../ids.ts";
 import type { Leaf, Message, MessageMeta, MessageStats, Role, Source, ToolPatch } from "../message.ts";
 import type { Problem } from "../problem.ts";
+import type { FactBatch } from "../queue/fact.ts";
 import type { Result } from "../result.ts";
 import type { FoundInSession, SearchHit, SearchPage, SessionSearch } from "../search.ts";
 import type { PatchSession, Session, SessionSettings, SessionUsage } from "../session.ts";
+import type { OwnCost } from "../session-cost.ts";
 import type { TransferLine } from "../transfer.ts";
 import type { ExplainedUsage, PricedUsage, RecordedUsage, UsageAdjustment, UsageEvent } from "../usage-event.ts";
 import type { CompactionRpc } from "./compaction-rpc.ts";
@@ -184,6 +187,9 @@ export type AdjustUsage = {
 /** Null: it says that already. */
 export type AdjustedUsage = { readonly changed: boolean; readonly adjustment: UsageAdjustment | null };
 
+/** Stretches of the log that the catalog has not confirmed. `next`: go on after this place; null when that is all. */
+export type PendingFacts = { readonly batches: readonly FactBatch[]; readonly next: number | null };
+
 export type UsageReading = { readonly usage: SessionUsage; readonly as_of: string };
 
 /** Lines of a session that is being made of them. `line`: where each stood, for refusals. */
@@ -273,6 +279,13 @@ export interface SessionRpc extends ContextRpc, CompactionRpc {
   adjustUsage(input: AdjustUsage): Promise<Result<Written<AdjustedUsage>, Problem>>;
   explainUsageEvent(id: string): Promise<Result<ExplainedUsage, Problem>>;
   listUsageEvents(query: SeqQuery): Promise<Result<SeqPage<UsageEvent>, Problem>>;
+  /** By user and by branch. */
+  readCost(): Promise<Result<OwnCost, Problem>>;
+  /** By model, class and price. */
+  explainUsage(): Promise<Result<ExplainedCost, Problem>>;
+
+  /** Changes nothing: they are sent all the same, and applying them twice is applying them once. */
+  pendingFacts(query: { after?: number }): Promise<Result<PendingFacts, Problem>>;
 
   /** The catalog has committed the facts of `(afterSeq, toSeq]`. */
   projected(afterSeq: number, toSeq: number): Promise<void>;

@@ -4,6 +4,7 @@
  */
 import type { Sql } from "./database.ts";
 import type { MessageDraft } from "../../messages/draft.ts";
+import { leavesBelow } from "../../tree/leaves-below.ts";
 import type { Range } from "../../tree/runs.ts";
 import { EditStore, NO_SIZE, type Size } from "./edit-store.ts";
 import { type MessageMetaRow, type MessageRead, type MessageRow, type MessageWeight, MessageRows } from "./message-rows.ts";
@@ -281,6 +282,11 @@ export class MessageTree {
 
   #begunBelow(range: Range): { readonly first: number; readonly hidden: number }[] {
     return this.#runs.begunBelow(range).map((first) => ({ first, hidden: first }));
+  }
+
+  /** For each of these places, in rising order: of how many leaves it is on the path. */
+  leavesBelow(seqs: readonly number[], leaves: readonly number[]): number[] {
+    return leavesBelow(this.#runs.all(), leaves, seqs);
   }
 
   /** Every message that has none below it, oldest first. */

@@ -85,6 +85,11 @@ export class RunStore {
       .map((row) => row.first_seq);
   }
 
+  /** In order. */
+  all(): Run[] {
+    return this.#sql.exec<Run>("SELECT first_seq AS first, parent_seq AS parent FROM [runs] ORDER BY first_seq").toArray();
+  }
+
   ends(): RunEnd[] {
     return this.#sql.exec<RunEnd>(ENDS).toArray();
   }
