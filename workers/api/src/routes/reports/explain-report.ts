@@ -1,6 +1,6 @@
 /** `GET /v1/reports/explain`: why the calls of a report's cell cost what they cost. */
 import type { Context } from "hono";
-import * as z from "zod";
+import type * as z from "zod";
 import { type ExplainedCost, MAX_EXPLAINED_LINES, explainCost, explainedCostSchema } from "@sessionplane/shared/explained-cost";
 import { formatInstant } from "@sessionplane/shared/fields";
 import { type Problem, problem } from "@sessionplane/shared/problem";
