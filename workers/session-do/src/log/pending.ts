@@ -1,5 +1,5 @@
 /** What the catalog has not confirmed, for a reader who can't wait for the queue. Reads only: the outbox still sends it. */
-import type { PendingFacts } from "@sessionplane/shared/rpc/session-rpc";
+import type { PendingFacts } from "@sessionplane/shared/rpc/usage-rpc";
 import type { SessionStore } from "../session-store.ts";
 import { nextBatch } from "./facts.ts";
 

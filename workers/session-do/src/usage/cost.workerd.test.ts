@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { parseMoney } from "@sessionplane/shared/money";
+import type { PendingFacts } from "@sessionplane/shared/rpc/usage-rpc";
 import type { SessionUsage } from "@sessionplane/shared/session";
 import type { OwnCost } from "@sessionplane/shared/session-cost";
 import { pricedUsageSchema } from "@sessionplane/shared/usage-event";
@@ -153,7 +154,7 @@ test("what the catalog has not confirmed is told page by page, as often as it is
   const told = new Set<string>();
   let pages = 0;
   for (let after: number | null = 0; after !== null; pages++) {
-    const page = valueOf(await session.rpc().pendingFacts({ after }));
+    const page: PendingFacts = valueOf(await session.rpc().pendingFacts({ after }));
     for (const { facts } of page.batches)
       for (const fact of facts) if (fact.kind === "usage") told.add(pricedUsageSchema.parse(fact.event).id);
     after = page.next;

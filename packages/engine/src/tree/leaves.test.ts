@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { leavesBelow } from "./leaves-below.ts";
+import { leavesBelow } from "./leaves.ts";
 
 /** Message n hangs below `parents[n - 1]`, an earlier one or 0. */
 const treeArbitrary = fc

@@ -1,5 +1,17 @@
-/** How many paths go through a place of the tree: what is on one alone is a branch's own. Pure. */
-import type { Run } from "./runs.ts";
+/** The leaves of the tree, and how many paths go through a place of it: what is on one alone is a branch's own. Pure. */
+import type { Run, RunEnd } from "./runs.ts";
+
+/** Every message that has none below it, oldest first. `nearest`: the message that stands for one that is gone. */
+export function leavesOf(runs: readonly RunEnd[], nearest: (seq: number) => number): number[] {
+  const inner = new Set<number>();
+  const ends: number[] = [];
+  for (const { parent_seq: parent, last, parent_stands: parentStands } of runs) {
+    if (last === null) continue;
+    ends.push(last);
+    inner.add(parentStands === 1 ? parent : nearest(parent));
+  }
+  return ends.filter((seq) => !inner.has(seq)).toSorted((a, b) => a - b);
+}
 
 /** The run that holds a seq: the last that begins at or before it. -1: none does. */
 function runAt(runs: readonly Run[], seq: number): number {
