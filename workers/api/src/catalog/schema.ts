@@ -82,8 +82,6 @@ export const sessions = sqliteTable(
     revision: integer().notNull(),
     /** The log position that this row shows: an older fact never overwrites a newer one. */
     seq: integer().notNull(),
-    /** Its usage events up to this seq are in the archive, and counted. */
-    archivedSeq: integer("archived_seq").notNull().default(0),
     /** When the sweep last touched its object. */
     sweptAt: integer("swept_at").notNull(),
     createdAt: integer("created_at").notNull(),
@@ -201,6 +199,20 @@ export const usageArchives = sqliteTable(
     createdAt: integer("created_at").notNull(),
   },
   (t) => [index("usage_archives_tenant").on(t.tenantId, t.createdAt, t.id)],
+);
+
+/** What of a session is in them. A row of its own: a session's row may be made again, and this must not be forgotten. */
+export const archivedUsage = sqliteTable(
+  "archived_usage",
+  {
+    tenantId: text("tenant_id").notNull(),
+    sessionId: text("session_id").notNull(),
+    /** Its events up to this seq, all of which are counted. */
+    throughSeq: integer("through_seq").notNull(),
+    listNano: integer("list_nano").notNull(),
+    billedNano: integer("billed_nano").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.tenantId, t.sessionId] })],
 );
 
 /** Under which other name a model's prices are found when it has none of its own. */
