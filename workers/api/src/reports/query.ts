@@ -1,6 +1,7 @@
 /**
  * The SQL of a report. Rollups hold whole quarters of an hour; what a bucket cuts off one is taken from the
- * events, so that any instant may bound a report and its parts add up to the whole.
+ * events, so that any instant may bound a report and its parts add up to the whole. What is old is kept by day:
+ * `whole-days.ts` refuses a bucket that would cut one.
  */
 import { REPORT_GROUPS, type ReportGroup } from "@sessionplane/shared/report";
 import type { TenantScope } from "../http/tenant-scope.ts";
@@ -79,12 +80,16 @@ const ROLLUPS_OF = {
   one: "usage_rollups AS r ON r.tenant_id = ?3",
   all: "usage_rollups AS r ON ?3 IS NULL",
 } as const;
+const DAYS_OF = {
+  one: "usage_days AS d ON d.tenant_id = ?3",
+  all: "usage_days AS d ON ?3 IS NULL",
+} as const;
 const EVENTS_OF = {
   one: "usage_events AS e ON e.tenant_id = ?3",
   all: "tenants AS t CROSS JOIN usage_events AS e ON ?3 IS NULL AND e.tenant_id = t.id",
 } as const;
 
-/** ?1 whole quarters, ?2 edges, ?3 tenant or null, ?4 … ?8 filters or null, ?9 the most rows. */
+/** ?1 whole quarters, ?2 edges, ?3 tenant or null, ?4 … ?8 filters or null, ?9 the most rows, ?10 buckets. */
 function sqlFor(scope: "one" | "all", groupBy: readonly ReportGroup[]): string {
   const columns = REPORT_GROUPS.map((group) => {
     // Quantities are told by class, so the class is always a column of the rows.
@@ -104,7 +109,12 @@ WITH used AS (
     (l.key = 0) * (e.adjusts IS NULL), l.value->>'$.quantity', coalesce(l.value->>'$.list_nano', 0), coalesce(l.value->>'$.billed_nano', 0), (l.key = 0) * e.unpriced
   FROM json_each(?2) AS b CROSS JOIN ${EVENTS_OF[scope]}
     AND e.occurred_at >= (b.value->>'$.start') AND e.occurred_at < (b.value->>'$.end')
-    CROSS JOIN json_each(e.event, '$.lines') AS l)
+    CROSS JOIN json_each(e.event, '$.lines') AS l
+  UNION ALL
+  SELECT b.key, d.tenant_id, d.user_id, d.session_id, d.model, d.provider, d.purpose, d.class,
+    d.events, d.quantity, d.list_nano, d.billed_nano, d.unpriced_events
+  FROM json_each(?10) AS b CROSS JOIN ${DAYS_OF[scope]}
+    AND d.start >= (b.value->>'$.start') AND d.start < (b.value->>'$.end'))
 SELECT bucket, ${columns.join(", ")}, sum(events) AS events, sum(quantity) AS quantity,
   CAST(sum(list_nano) AS TEXT) AS list, CAST(sum(billed_nano) AS TEXT) AS billed, sum(unpriced_events) AS unpriced
 FROM used
@@ -131,7 +141,7 @@ export function reportSql(
   const filters = [sessionId, userId, model, provider, purpose];
   return {
     text: sqlFor(tenant === null ? "all" : "one", groupBy),
-    parameters: [JSON.stringify(whole), JSON.stringify(edges), tenant, ...filters, maxRows + 1],
+    parameters: [JSON.stringify(whole), JSON.stringify(edges), tenant, ...filters, maxRows + 1, JSON.stringify(buckets)],
   };
 }
 
