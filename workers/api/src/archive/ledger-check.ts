@@ -3,7 +3,6 @@
  * in files and its sums by day: then it is summed up whole, and rebuilt as quarters, which become days again.
  */
 import { formatInstant } from "@sessionplane/shared/fields";
-import type { SessionId } from "@sessionplane/shared/ids";
 import type { UsageArchive } from "@sessionplane/shared/ledger-archive";
 import type { LedgerCheck, RollupDifference } from "@sessionplane/shared/ledger-check";
 import { formatMoney } from "@sessionplane/shared/money";
@@ -73,7 +72,7 @@ const shown = ({
 }: KeyedSum): RollupDifference => ({
   ...sum,
   start: formatInstant(bucket),
-  session_id: session_id as SessionId,
+  session_id,
   user_id: user === "" ? null : user,
   list: formatMoney(list),
   billed: formatMoney(billed),

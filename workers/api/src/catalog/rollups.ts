@@ -7,7 +7,7 @@ import type { UsageClass } from "@sessionplane/shared/price";
 import type { RollupDifference, SessionDifference } from "@sessionplane/shared/ledger-check";
 import { type AuditEntry, auditStatement } from "./audit-events.ts";
 import type { CatalogDb } from "./db.ts";
-import { usageDays, usageRollups } from "./schema.ts";
+import { usageDays, usageRollups } from "./ledger-schema.ts";
 
 /** A quarter of an hour, in milliseconds. */
 export const ROLLUP_MS = 15 * 60 * 1000;

@@ -8,7 +8,8 @@ import { sumOf } from "@sessionplane/shared/priced-usage";
 import type { TenantScope } from "../http/tenant-scope.ts";
 import type { CatalogDb } from "./db.ts";
 import { type InstantList, inOrder, pastCursor, within } from "./instant-list.ts";
-import { tenants, usageArchives } from "./schema.ts";
+import { usageArchives } from "./ledger-schema.ts";
+import { tenants } from "./schema.ts";
 
 /** A row of `usage_events`. `event`: JSON. */
 export type ArchivedRow = {
