@@ -1,3 +1,12 @@
+CREATE TABLE `archived_usage` (
+	`tenant_id` text NOT NULL,
+	`session_id` text NOT NULL,
+	`through_seq` integer NOT NULL,
+	`list_nano` integer NOT NULL,
+	`billed_nano` integer NOT NULL,
+	PRIMARY KEY(`tenant_id`, `session_id`)
+) STRICT;
+--> statement-breakpoint
 CREATE TABLE `price_aliases` (
 	`id` text PRIMARY KEY NOT NULL,
 	`tenant_id` text NOT NULL,
@@ -44,6 +53,5 @@ CREATE TABLE `usage_days` (
 ) STRICT;
 --> statement-breakpoint
 CREATE INDEX `usage_days_start` ON `usage_days` (`start`);--> statement-breakpoint
-ALTER TABLE `sessions` ADD `archived_seq` integer DEFAULT 0 NOT NULL;--> statement-breakpoint
-CREATE INDEX `sessions_parent` ON `sessions` (`tenant_id`,`parent_session_id`);--> statement-breakpoint
-ALTER TABLE `usage_events` ADD `inconsistent` integer DEFAULT 0 NOT NULL;
+ALTER TABLE `usage_events` ADD `inconsistent` integer DEFAULT 0 NOT NULL;--> statement-breakpoint
+CREATE INDEX `sessions_parent` ON `sessions` (`tenant_id`,`parent_session_id`);

@@ -57,7 +57,7 @@ const schemaIsMigrated: Step = {
     try {
       cpSync(join(ROOT, "migrations"), copy, { recursive: true });
       const before = readdirSync(copy).length;
-      const schema = join(ROOT, "workers/api/src/catalog/schema.ts");
+      const schema = join(ROOT, "workers/api/src/catalog/*schema.ts");
       const args = [
         join(ROOT, "node_modules/drizzle-kit/bin.cjs"),
         "generate",

@@ -1,6 +1,6 @@
 /**
  * A recorded history: writers that append, edit and delete at once while summaries are made by a model of moods
- * and the object dies: what it had in memory is gone, as after an eviction. Every acknowledged write is recorded, and held against the session at rest.
+ * and the object dies or is evicted. Every acknowledged write is recorded, and held against the session at rest.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Compacting } from "../support/compacting.ts";
@@ -11,6 +11,7 @@ const WRITERS = 4;
 const WRITING_MS = 18_000;
 const PAUSE_MS = 300;
 const MISFORTUNE_MS = 1_800;
+const EVICTION_MS = 2_000;
 /** Most changes are of what was written last, as people make them; the others fall into what is being summarised. */
 const RECENT_SHARE = 0.95;
 const DEATHS = [
@@ -78,35 +79,70 @@ async function acknowledged(write: () => Promise<void>): Promise<void> {
   }
 }
 
+/** Who writes passes one by one; who shuts it waits for them, and they for it. */
+class Gate {
+  #shut: Promise<unknown> = Promise.resolve();
+  readonly #passing = new Set<Promise<void>>();
+
+  async pass(work: () => Promise<void>): Promise<void> {
+    await this.#shut;
+    const passing = work().finally(() => this.#passing.delete(passing));
+    this.#passing.add(passing);
+    await passing;
+  }
+
+  async shut(work: () => Promise<void>): Promise<void> {
+    const opened = Promise.withResolvers<void>();
+    this.#shut = opened.promise;
+    await Promise.allSettled(this.#passing);
+    await work().finally(opened.resolve);
+  }
+}
+
 type Writer = { readonly name: string; readonly next: () => number; readonly own: string[]; count: number };
 
-async function write(session: Compacting, writer: Writer, until: number): Promise<void> {
+async function write(session: Compacting, gate: Gate, writer: Writer, until: number): Promise<void> {
   const { name, next, own } = writer;
   const pick = () => (next() < RECENT_SHARE ? own.at(-1) : own[Math.floor(next() * own.length)]) ?? "";
   while (Date.now() < until) {
     const count = (writer.count += 1);
     const kind = own.length < 3 ? 0 : next();
     const content = `Writer ${name} at ${count}: order ${name}-${count}. ${"They went through the list. ".repeat(6)}`;
-    if (kind < 0.8) {
-      const id = `${name}${count}`;
-      await acknowledged(() => session.append(text(id, "user", content)));
-      own.push(id);
-    } else if (kind < 0.92) {
-      const id = pick();
-      await acknowledged(() => session.edit(id, `${content} Edited.`));
-    } else {
-      const id = pick();
-      await acknowledged(() =>
-        session.remove(id).catch((error: unknown) => {
-          // Its first reply was lost.
-          if (!String(error).includes(": 404 ")) throw error;
-          session.written.delete(id);
-        }),
-      );
-      own.splice(own.indexOf(id), 1);
-    }
+    await gate.pass(async () => {
+      if (kind < 0.8) {
+        const id = `${name}${count}`;
+        await acknowledged(() => session.append(text(id, "user", content)));
+        own.push(id);
+      } else if (kind < 0.92) {
+        const id = pick();
+        await acknowledged(() => session.edit(id, `${content} Edited.`));
+      } else {
+        const id = pick();
+        await acknowledged(() =>
+          session.remove(id).catch((error: unknown) => {
+            // Its first reply was lost.
+            if (!String(error).includes(": 404 ")) throw error;
+            session.written.delete(id);
+          }),
+        );
+        own.splice(own.indexOf(id), 1);
+      }
+    });
     await pause(PAUSE_MS * next());
   }
+}
+
+/** While nobody writes and a summary may be under way: the platform evicts an object that no call is in. */
+async function evictions(session: Compacting, gate: Gate, until: number): Promise<number> {
+  let evicted = 0;
+  while (Date.now() < until) {
+    await pause(EVICTION_MS);
+    await gate.shut(async () => {
+      await session.evict();
+      evicted += 1;
+    });
+  }
+  return evicted;
 }
 
 async function misfortune(session: Compacting, next: () => number, until: number): Promise<void> {
@@ -128,7 +164,12 @@ test(
     });
     const fate = chance(7);
     const until = Date.now() + WRITING_MS;
-    await Promise.all([...writers.map((writer) => write(session, writer, until)), misfortune(session, fate, until)]);
+    const gate = new Gate();
+    const writing = writers.map((writer) => write(session, gate, writer, until));
+    // First evictions, then deaths: what arms a death holds on to the object.
+    const evicted = await evictions(session, gate, until - WRITING_MS / 2);
+    await Promise.all([misfortune(session, fate, until), ...writing]);
+    expect(evicted).toBeGreaterThan(2);
     model.play({ kind: "text", text: GOOD_SUMMARY });
     const { history, usageEvents, told } = await session.expectSound();
     expect(history.some(({ id }) => id.startsWith("compaction_"))).toBe(true);

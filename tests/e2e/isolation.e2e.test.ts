@@ -211,6 +211,8 @@ const PREPARED: Record<string, Prepared> = {
   "GET /v1/reports/cost": { query: RANGE },
   "GET /v1/reports/explain": { query: RANGE },
   "POST /v1/ledger/verify": { body: { tenant_id: resident.id, ...WEEK } },
+  "POST /v1/ledger/archive": { body: { tenant_id: resident.id } },
+  "GET /v1/ledger/archives": {},
   "POST /v1/ledger/rebuild": { body: { tenant_id: resident.id, ...WEEK } },
   "POST /v1/operations/repair": { body: { tenant_id: resident.id, session_id: residents["session_id"] } },
 };

@@ -137,6 +137,24 @@ export async function startPlane(options: { readonly api?: Variables; readonly c
       return (await CONTENT.list({ prefix })).objects.map((object) => object.key);
     },
 
+    /** An object of R2, as it is stored. */
+    async content(key: string): Promise<Buffer> {
+      const { CONTENT } = await api.getEnv();
+      const object = await CONTENT.get(key);
+      if (object === null) throw new Error(`R2 holds no ${key}`);
+      return Buffer.from(await object.arrayBuffer());
+    },
+
+    async putContent(key: string, bytes: Uint8Array): Promise<void> {
+      const { CONTENT } = await api.getEnv();
+      await CONTENT.put(key, bytes);
+    },
+
+    /** What the platform's clock does every few minutes. */
+    async sweep(): Promise<void> {
+      await api.scheduled({ cron: "*/5 * * * *", scheduledTime: new Date() });
+    },
+
     async addPrices(provider: string, model: string, prices: Record<string, string>): Promise<void> {
       for (const [name, usd] of Object.entries(prices)) {
         await operator("POST", "/v1/prices", {

@@ -58,6 +58,7 @@ export const PROBLEMS = {
   range_too_fine: { status: 422, title: "The answer would have too many parts" },
   rate_limited: { status: 429, title: "Too many requests" },
   internal: { status: 500, title: "An internal error" },
+  archive_damaged: { status: 500, title: "An archived file is not what was written" },
   compaction_unfinished: { status: 503, title: "The compaction did not end in time" },
   unavailable: { status: 503, title: "A part of the plane can't be reached" },
 } as const satisfies Record<string, { status: number; title: string }>;

@@ -38,7 +38,8 @@ import { registerPatchMessage } from "./routes/messages/patch-message.ts";
 import { registerPutMessage } from "./routes/messages/put-message.ts";
 import { registerReadHistory } from "./routes/messages/read-history.ts";
 import { registerReadStats } from "./routes/messages/read-stats.ts";
-import { registerCheckLedger } from "./routes/operations/check-ledger.ts";
+import { registerArchiveLedger, registerListArchives } from "./routes/ledger/archive-ledger.ts";
+import { registerCheckLedger } from "./routes/ledger/check-ledger.ts";
 import { registerRepairSession } from "./routes/operations/repair-session.ts";
 import { registerHealth, registerReady } from "./routes/plane/health.ts";
 import { registerProblemPage } from "./routes/plane/problem-page.ts";
@@ -190,6 +191,8 @@ export function createApp(): App {
   registerSearchTenant(app);
   registerRepairSession(app);
   registerCheckLedger(app);
+  registerArchiveLedger(app);
+  registerListArchives(app);
 
   serveDocument(app);
   return app;

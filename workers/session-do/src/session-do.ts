@@ -205,6 +205,10 @@ export class SessionDO extends JobMethods implements SessionRpc {
     this.turns.confirm(afterSeq, toSeq);
   }
 
+  async confirmedSeq() {
+    return this.turns.readKept((store) => ok(store.row.projected_seq));
+  }
+
   async repair() {
     return this.turns.repair();
   }

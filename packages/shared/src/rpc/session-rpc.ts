@@ -252,6 +252,8 @@ export interface SessionRpc extends ContextRpc, CompactionRpc, UsageRpc {
 
   /** The catalog has committed the facts of `(afterSeq, toSeq]`. */
   projected(afterSeq: number, toSeq: number): Promise<void>;
+  /** Up to where the catalog has confirmed the log, without a gap. */
+  confirmedSeq(): Promise<Result<number, Problem>>;
   /** Sends every fact again, from the first. The number of facts that will be sent. */
   repair(): Promise<Result<number, Problem>>;
 }

@@ -1,8 +1,7 @@
 /** The catalog's connection: the only place that calls `drizzle()`. */
 import { drizzle } from "drizzle-orm/d1";
-import * as schema from "./schema.ts";
 
-export const connect = (database: D1Database) => drizzle(database, { schema });
+export const connect = (database: D1Database) => drizzle(database);
 export type CatalogDb = ReturnType<typeof connect>;
 
 /** True when a write failed on a unique index. D1 tells so only in the message of a cause. */

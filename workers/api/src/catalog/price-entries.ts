@@ -8,7 +8,7 @@ import { parseUsdPerMillion } from "@sessionplane/shared/money";
 import type { NewPrice } from "@sessionplane/shared/price";
 import { type AuditEntry, auditStatement } from "./audit-events.ts";
 import type { CatalogDb } from "./db.ts";
-import { prices } from "./schema.ts";
+import { prices } from "./ledger-schema.ts";
 
 /** In place of a tenant in the plane's own prices: a unique index treats nulls as different. */
 export const PLANE = "";

@@ -9,7 +9,7 @@ import { type PriceRow, effectiveTo } from "../billing/resolve-price.ts";
 import type { CatalogDb } from "./db.ts";
 import { type InstantList, inOrder, pastCursor } from "./instant-list.ts";
 import { PLANE } from "./price-entries.ts";
-import { prices } from "./schema.ts";
+import { prices } from "./ledger-schema.ts";
 
 /** Whose prices hold: the plane's alone, or a tenant's own beside them. */
 export type PriceOwner = TenantId | "plane";

@@ -7,7 +7,7 @@ import { type StoredUsage, explainUsage, toUsageEvent } from "@sessionplane/shar
 import type { ExplainedUsage, UsageEvent } from "@sessionplane/shared/usage-event";
 import type { CatalogDb } from "./db.ts";
 import { type InstantList, inOrder, pastCursor, within } from "./instant-list.ts";
-import { usageEvents } from "./schema.ts";
+import { usageEvents } from "./ledger-schema.ts";
 
 export type EventRow = typeof usageEvents.$inferSelect;
 type Scope = TenantId | "all_tenants";

@@ -4,6 +4,10 @@
  * repeated fact changes nothing, an older one never overwrites a newer.
  */
 
+/** Told again after it went to the archive: it is counted. */
+const IS_ARCHIVED = (row: string): string => `EXISTS (SELECT 1 FROM archived_usage AS a
+  WHERE a.tenant_id = ${row}->>'$.tenant' AND a.session_id = ${row}->>'$.session' AND a.through_seq >= (${row}->>'$.seq'))`;
+
 /** ?1: `[{tenant, session, seq, recorded, bucket, event, list, billed, unpriced}]`, each event once. */
 export const ADD_TO_ROLLUPS = `
 INSERT INTO usage_rollups (tenant_id, bucket, session_id, user_id, provider, model, purpose, class,
@@ -16,6 +20,7 @@ FROM json_each(?1) AS e, json_each(e.value, '$.event.lines') AS l
 WHERE NOT EXISTS (
   SELECT 1 FROM usage_events AS u
   WHERE u.tenant_id = e.value->>'$.tenant' AND u.session_id = e.value->>'$.session' AND u.event_id = e.value->>'$.event.id')
+AND NOT ${IS_ARCHIVED("e.value")}
 GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
 ON CONFLICT (tenant_id, bucket, session_id, user_id, provider, model, purpose, class) DO UPDATE SET
   events = events + excluded.events, quantity = quantity + excluded.quantity, list_nano = list_nano + excluded.list_nano,
@@ -28,7 +33,7 @@ INSERT INTO usage_events (tenant_id, session_id, event_id, seq, user_id, provide
 SELECT value->>'$.tenant', value->>'$.session', value->>'$.event.id', value->>'$.seq', value->>'$.event.user_id',
   value->>'$.event.provider', value->>'$.event.model', value->>'$.event.purpose', value->>'$.event.status',
   value->>'$.event.occurred_at', value->>'$.recorded', value->>'$.list', value->>'$.billed', value->>'$.unpriced', value->>'$.event.adjustment.of', value->'$.event'
-FROM json_each(?1) WHERE true
+FROM json_each(?1) WHERE NOT ${IS_ARCHIVED("value")}
 ON CONFLICT DO NOTHING`;
 
 /** ?1: `[{tenant, session, fact}]`, the newest fact of each session. */

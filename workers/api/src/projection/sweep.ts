@@ -4,6 +4,7 @@
  */
 import { parseId } from "@sessionplane/shared/ids";
 import { DEFAULT_TENANT_SETTINGS } from "@sessionplane/shared/tenant";
+import { archiveOld } from "../archive/archive-ledger.ts";
 import { connect } from "../catalog/db.ts";
 import { deleteExpired } from "../catalog/idempotency.ts";
 import { takeForSweep } from "../catalog/sessions.ts";
@@ -32,5 +33,11 @@ export async function sweep(env: ApiEnv): Promise<void> {
   await deleteExpired(db);
   const rows = await takeForSweep(db, SESSIONS_PER_SWEEP);
   const touched = await Promise.all(rows.map((row) => touch(env, row)));
+  try {
+    const archived = await archiveOld(env, Date.now());
+    if (archived.events > 0 || archived.quarters > 0) logInfo("ledger_archived", archived);
+  } catch (error) {
+    logError("archive_failed", error);
+  }
   logInfo("swept", { sessions: rows.length, touched: touched.filter(Boolean).length });
 }

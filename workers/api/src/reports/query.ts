@@ -1,7 +1,8 @@
 /**
  * The SQL of a report. Rollups hold whole quarters of an hour; what a bucket cuts off one is taken from the
- * events, so that any instant may bound a report and its parts add up to the whole. Tags are on events alone:
- * a report by tag takes everything from them.
+ * events, so that any instant may bound a report and its parts add up to the whole. What is old is kept by day:
+ * `whole-days.ts` refuses a bucket that would cut one. Tags are on events alone: a report by tag takes everything
+ * from them, and reaches no further back than they are kept.
  */
 import { type Grouping, REPORT_GROUPS, type ReportGroup } from "@sessionplane/shared/report";
 import type { TenantScope } from "../http/tenant-scope.ts";
@@ -61,9 +62,10 @@ export function splitAtQuarters({ start, end }: Interval): {
 }
 
 type Piece = Interval & { readonly bucket: number };
+type Pieces = { readonly whole: readonly Piece[]; readonly edges: readonly Piece[]; readonly days: readonly Interval[] };
 
-function pieces(buckets: readonly Interval[], byTag: boolean): { whole: Piece[]; edges: Piece[] } {
-  if (byTag) return { whole: [], edges: buckets.map((interval, bucket) => ({ ...interval, bucket })) };
+function pieces(buckets: readonly Interval[], byTag: boolean): Pieces {
+  if (byTag) return { whole: [], edges: buckets.map((interval, bucket) => ({ ...interval, bucket })), days: [] };
   const whole: Piece[] = [];
   const edges: Piece[] = [];
   buckets.forEach((interval, bucket) => {
@@ -71,7 +73,7 @@ function pieces(buckets: readonly Interval[], byTag: boolean): { whole: Piece[];
     if (split.whole !== null) whole.push({ ...split.whole, bucket });
     edges.push(...split.edges.map((edge) => ({ ...edge, bucket })));
   });
-  return { whole, edges };
+  return { whole, edges, days: buckets };
 }
 
 /**
@@ -83,13 +85,17 @@ const ROLLUPS_OF = {
   one: "usage_rollups AS r ON r.tenant_id = ?3",
   all: "usage_rollups AS r ON ?3 IS NULL",
 } as const;
+const DAYS_OF = {
+  one: "usage_days AS d ON d.tenant_id = ?3",
+  all: "usage_days AS d ON ?3 IS NULL",
+} as const;
 export const EVENTS_OF = {
   one: "usage_events AS e ON e.tenant_id = ?3",
   all: "tenants AS t CROSS JOIN usage_events AS e ON ?3 IS NULL AND e.tenant_id = t.id",
 } as const;
 
-/** The values of the tags ?11, as JSON in their order. */
-const TAGS = `(SELECT json_group_array(t.value) FROM json_each(?11) AS k
+/** The values of the tags ?12, as JSON in their order. */
+const TAGS = `(SELECT json_group_array(t.value) FROM json_each(?12) AS k
     LEFT JOIN json_each(e.event, '$.tags') AS t ON t.key = k.value)`;
 
 /** The columns that tell the groups of a bucket apart. */
@@ -98,13 +104,13 @@ const groupColumns = ({ groups, tags }: Grouping): string[] => [
   ...(tags.length === 0 ? [] : ["tags"]),
 ];
 
-/** Groups past the one that ?10 holds the columns of, in the first bucket. */
+/** Groups past the one that ?11 holds the columns of, in the first bucket. */
 const pastGroup = (columns: readonly string[]): string => {
-  const further = `(${columns.join(", ")}) > (${columns.map((_, index) => `?10->>${index}`).join(", ")})`;
-  return `(?10 IS NULL OR bucket > 0${columns.length === 0 ? "" : ` OR ${further}`})`;
+  const further = `(${columns.join(", ")}) > (${columns.map((_, index) => `?11->>${index}`).join(", ")})`;
+  return `(?11 IS NULL OR bucket > 0${columns.length === 0 ? "" : ` OR ${further}`})`;
 };
 
-/** ?1 whole quarters, ?2 edges, ?3 tenant or null, ?4 … ?8 filters or null, ?9 the most rows, ?10 a group or null, ?11 tags. */
+/** ?1 whole quarters, ?2 edges, ?3 tenant or null, ?4 … ?8 filters or null, ?9 the most rows, ?10 buckets, ?11 a group or null, ?12 tags. */
 function sqlFor(scope: "one" | "all", grouping: Grouping): string {
   const columns = REPORT_GROUPS.map((group) => {
     // Quantities are told by class, so the class is always a column of the rows.
@@ -126,7 +132,12 @@ WITH used AS (
     (l.key = 0) * (e.adjusts IS NULL), l.value->>'$.quantity', coalesce(l.value->>'$.list_nano', 0), coalesce(l.value->>'$.billed_nano', 0), (l.key = 0) * e.unpriced
   FROM json_each(?2) AS b CROSS JOIN ${EVENTS_OF[scope]}
     AND e.occurred_at >= (b.value->>'$.start') AND e.occurred_at < (b.value->>'$.end')
-    CROSS JOIN json_each(e.event, '$.lines') AS l)
+    CROSS JOIN json_each(e.event, '$.lines') AS l
+  UNION ALL
+  SELECT b.key, d.tenant_id, d.user_id, d.session_id, d.model, d.provider, d.purpose, d.class, '',
+    d.events, d.quantity, d.list_nano, d.billed_nano, d.unpriced_events
+  FROM json_each(?10) AS b CROSS JOIN ${DAYS_OF[scope]}
+    AND d.start >= (b.value->>'$.start') AND d.start < (b.value->>'$.end'))
 SELECT bucket, ${columns.join(", ")}, tags, sum(events) AS events, sum(quantity) AS quantity,
   CAST(sum(list_nano) AS TEXT) AS list, CAST(sum(billed_nano) AS TEXT) AS billed, sum(unpriced_events) AS unpriced
 FROM used
@@ -159,14 +170,14 @@ export function reportSql(
   filter: ReportFilter,
   { maxRows, after }: RowLimits,
 ): ReportSql {
-  const { whole, edges } = pieces(buckets, grouping.tags.length > 0);
+  const { whole, edges, days } = pieces(buckets, grouping.tags.length > 0);
   const { sessionId = null, userId = null, model = null, provider = null, purpose = null } = filter;
   const tenant = scope === "all_tenants" ? null : scope;
   return {
     text: sqlFor(tenant === null ? "all" : "one", grouping),
     parameters: [
       ...[JSON.stringify(whole), JSON.stringify(edges), tenant, sessionId, userId, model, provider, purpose],
-      ...[maxRows + 1, after === null ? null : JSON.stringify(after)],
+      ...[maxRows + 1, JSON.stringify(days), after === null ? null : JSON.stringify(after)],
       ...(grouping.tags.length === 0 ? [] : [JSON.stringify(grouping.tags)]),
     ],
   };

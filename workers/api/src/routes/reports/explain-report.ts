@@ -6,12 +6,13 @@ import { formatInstant } from "@sessionplane/shared/fields";
 import { type Problem, problem } from "@sessionplane/shared/problem";
 import { reportFrameSchema } from "@sessionplane/shared/report";
 import { type Result, err, ok } from "@sessionplane/shared/result";
+import { connect } from "../../catalog/db.ts";
+import { eventsSince } from "../../catalog/usage-archives.ts";
 import type { AppEnv } from "../../env.ts";
 import { principalOf } from "../../http/authenticate.ts";
 import { type App, eitherRoute, json, reply } from "../../http/routes.ts";
 import { scopeOf } from "../../http/tenant-scope.ts";
 import { reportAsOf } from "../../reports/bring-in.ts";
-import { eventsSince } from "../../reports/events-since.ts";
 import { queryExplanation } from "../../reports/explain.ts";
 import { type ExplainQuery, explainQuery, filterOf, tagsOf } from "./report-query.ts";
 
@@ -29,6 +30,7 @@ async function explain(c: Context<AppEnv>, parameters: ExplainQuery): Promise<Re
   const scope = scopeOf(principalOf(c), parameters.tenant_id);
   if (!scope.ok) return scope;
   const { start, end, session_id: sessionId, user_id: userId, class: name } = parameters;
+  const since = await eventsSince(connect(c.env.CATALOG), scope.value);
   const asOf = await reportAsOf(c.env, { scope: scope.value, sessionId, userId }, parameters.exact);
   if (!asOf.ok) return asOf;
   const filter = { ...filterOf(parameters), class: name, tags: tagsOf(parameters) };
@@ -36,7 +38,7 @@ async function explain(c: Context<AppEnv>, parameters: ExplainQuery): Promise<Re
   if (sums.length > MAX_EXPLAINED_LINES) return err(TOO_FINE);
   const explained: ExplainedCost = explainCost(sums, name !== undefined);
   const range = { start: formatInstant(start), end: formatInstant(end) };
-  return ok({ ...explained, ...range, events_since: await eventsSince(), as_of: asOf.value });
+  return ok({ ...explained, ...range, events_since: since === null ? null : formatInstant(since), as_of: asOf.value });
 }
 
 export const registerExplainReport = (app: App) =>

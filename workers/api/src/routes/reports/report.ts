@@ -12,6 +12,8 @@ import {
   usageRowSchema,
 } from "@sessionplane/shared/report";
 import { type Result, err, ok } from "@sessionplane/shared/result";
+import { connect } from "../../catalog/db.ts";
+import { eventsSince } from "../../catalog/usage-archives.ts";
 import type { AppEnv } from "../../env.ts";
 import { principalOf } from "../../http/authenticate.ts";
 import { type App, eitherRoute, reply } from "../../http/routes.ts";
@@ -19,12 +21,12 @@ import { type TenantScope, scopeOf } from "../../http/tenant-scope.ts";
 import { reportAsOf } from "../../reports/bring-in.ts";
 import { type Interval, bucketsOf } from "../../reports/buckets.ts";
 import { COST_CSV, USAGE_CSV } from "../../reports/csv.ts";
-import { eventsSince } from "../../reports/events-since.ts";
 import { Totals, costRows, usageRows } from "../../reports/fold.ts";
 import { namesOf } from "../../reports/grouping.ts";
 import { reportPages } from "../../reports/pages.ts";
 import { type ReportRow, type RowLimits, queryReport } from "../../reports/query.ts";
 import { type ReportFormat, streamReport } from "../../reports/stream.ts";
+import { checkReach } from "../../reports/whole-days.ts";
 import { type ReportQuery, UNGROUPED, filterOf, reportQuery } from "./report-query.ts";
 
 const MAX_BUCKETS = 1_000;
@@ -61,11 +63,14 @@ async function prepare(c: Context<AppEnv>, parameters: ReportQuery): Promise<Res
   const buckets = bucketsOf(parameters, bucket, timezone, MAX_BUCKETS);
   if (buckets === null) return err(tooFine(`${MAX_BUCKETS} buckets`));
   if (principal.kind === "tenant" && grouping.groups.includes("tenant")) return err(OPERATORS_GROUP);
+  const since = await eventsSince(connect(c.env.CATALOG), scope.value);
+  const unreached = grouping.tags.length > 0 ? null : await checkReach(c.env.CATALOG, scope.value, buckets, since);
+  if (unreached !== null) return err(unreached);
   const asOf = await reportAsOf(c.env, { scope: scope.value, sessionId, userId }, parameters.exact);
   if (!asOf.ok) return asOf;
   const frame = {
     ...{ start: formatInstant(start), end: formatInstant(end), bucket, timezone, group_by: namesOf(grouping) },
-    ...{ events_since: await eventsSince(), as_of: asOf.value },
+    ...{ events_since: since === null ? null : formatInstant(since), as_of: asOf.value },
   };
   return ok({ scope: scope.value, buckets, grouping, frame });
 }

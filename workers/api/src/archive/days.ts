@@ -1,0 +1,27 @@
+/** Days of a zone whose quarters of an hour are summed up. Pure. */
+import { type Interval, bucketsOf } from "../reports/buckets.ts";
+import { ROLLUP_MS } from "../catalog/rollups.ts";
+
+const DAY_MS = 86_400_000;
+/** A day that was begun is cut by the range: from two days before, the one that holds an instant is whole. */
+const MARGIN_MS = 2 * DAY_MS;
+/** So many at once. */
+export const MAX_DAYS = 366;
+
+const floorToQuarter = (instant: number): number => Math.floor(instant / ROLLUP_MS) * ROLLUP_MS;
+
+/**
+ * Whole days from the one that holds `first` on, that end at or before `before`: in order, without a gap, cut at
+ * quarters of an hour. At most `MAX_DAYS`.
+ */
+export function wholeDays(first: number, before: number, timeZone: string): Interval[] {
+  const end = Math.min(before, first + (MAX_DAYS + 2) * DAY_MS);
+  if (end <= first) return [];
+  // The last is cut by the end, unless it ends there.
+  const days = bucketsOf({ start: first - MARGIN_MS, end: end + MARGIN_MS }, "day", timeZone, Infinity) ?? [];
+  return days
+    .map((day) => ({ start: floorToQuarter(day.start), end: floorToQuarter(day.end) }))
+    .slice(1)
+    .filter((day) => day.end > first && day.end <= end)
+    .slice(0, MAX_DAYS);
+}
