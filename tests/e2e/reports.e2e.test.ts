@@ -310,3 +310,32 @@ describe("what a session cost", () => {
     expect(await costOf(session)).toMatchObject({ own: { events: 2 }, by_branch: [] });
   });
 });
+
+test("once old calls are archived, reports say how far tags reach, and a session still explains all of its own", async () => {
+  const old = await plane.tenant();
+  const session = await plane.session(old);
+  const events = [
+    event("old", { tags: { team: "red" } }),
+    event("new", { tags: { team: "red" }, occurred_at: at(60 * 24 * 20) }),
+  ];
+  await old.call("POST", `/v1/sessions/${session}/usage`, { events });
+  const before = await report(`${DAYS}&exact=1&bucket=month`, old.call);
+  await until("the old call to be archived", async () => {
+    const asked = { tenant_id: old.id, before: at(60 * 24 * 10) };
+    await plane.operator("POST", "/v1/ledger/archive", asked);
+    return (await plane.catalog("SELECT 1 FROM usage_archives WHERE tenant_id = ?", old.id)).length === 1;
+  });
+  const whole = await report(`${DAYS}&bucket=month`, old.call);
+  expect([whole.totals, whole.events_since]).toEqual([before.totals, "2026-03-01T01:01:00.001Z"]);
+  const lines = String(
+    (await old.call<unknown>("GET", `/v1/reports/cost?${DAYS}&bucket=month`, undefined, { Accept: "application/x-ndjson" })).body,
+  );
+  expect(JSON.parse(lines.trimEnd().split("\n").at(-1) ?? "")).toMatchObject({ totals: before.totals });
+  const byTag = await report(`${DAYS}&bucket=month&group_by=tag.team`, old.call);
+  expect([byTag.totals.events, byTag.events_since]).toEqual([1, whole.events_since]);
+  type Explained = { totals: { events: number }; events_since: string | null };
+  const { body } = await old.call<Explained>("GET", `/v1/reports/explain?${DAYS}`);
+  expect([body.totals.events, body.events_since]).toEqual([1, whole.events_since]);
+  const own = await old.call<Explained>("GET", `/v1/sessions/${session}/usage/explain`);
+  expect(own.body.totals).toMatchObject({ events: 2, cost: before.totals.cost });
+});
