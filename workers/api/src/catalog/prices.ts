@@ -4,29 +4,49 @@ import { formatInstant } from "@sessionplane/shared/fields";
 import type { TenantId } from "@sessionplane/shared/ids";
 import { formatUsdPerMillion } from "@sessionplane/shared/money";
 import type { Price, UsageClass } from "@sessionplane/shared/price";
-import type { ModelName } from "../billing/price-usage.ts";
-import { type PriceRow, effectiveTo } from "../billing/resolve-price.ts";
+import { type AliasRow, type ModelName, type ModelPrices, type PriceRow, effectiveTo } from "../billing/resolve-price.ts";
 import type { CatalogDb } from "./db.ts";
 import { type InstantList, inOrder, pastCursor } from "./instant-list.ts";
 import { PLANE } from "./price-entries.ts";
-import { prices } from "./ledger-schema.ts";
+import { priceAliases, prices } from "./ledger-schema.ts";
 
 /** Whose prices hold: the plane's alone, or a tenant's own beside them. */
 export type PriceOwner = TenantId | "plane";
 
-/** The rows that can price an owner's calls of these models, in one query. */
-export async function pricesOfModels(db: CatalogDb, owner: PriceOwner, models: readonly ModelName[]): Promise<PriceRow[]> {
+const ownersOf = (owner: PriceOwner): string[] => (owner === "plane" ? [PLANE] : [PLANE, owner]);
+
+/** All that can price an owner's calls of these models, in one round: a model's aliases, its rows and its targets'. */
+export async function pricesOfModels(db: CatalogDb, owner: PriceOwner, models: readonly ModelName[]): Promise<ModelPrices[]> {
   const named = JSON.stringify(models.map(({ provider, model }) => [provider, model]));
-  return db
-    .select()
-    .from(prices)
-    .where(
-      and(
-        sql`(${prices.provider}, ${prices.model}) IN (SELECT value->>0, value->>1 FROM json_each(${named}))`,
-        inArray(prices.tenantId, owner === "plane" ? [PLANE] : [PLANE, owner]),
-      ),
-    )
-    .all();
+  const owners = ownersOf(owner);
+  const asked = sql`SELECT value->>0, value->>1 FROM json_each(${named})`;
+  const ofModels = and(
+    sql`(${priceAliases.provider}, ${priceAliases.model}) IN (${asked})`,
+    inArray(priceAliases.tenantId, owners),
+  );
+  const { targetProvider, targetModel } = priceAliases;
+  const targets = sql`SELECT ${targetProvider}, ${targetModel} FROM ${priceAliases} WHERE ${ofModels}`;
+  const [aliases, rows] = await db.batch([
+    db.select().from(priceAliases).where(ofModels),
+    db
+      .select()
+      .from(prices)
+      .where(and(sql`(${prices.provider}, ${prices.model}) IN (${asked} UNION ${targets})`, inArray(prices.tenantId, owners))),
+  ]);
+  return byModel(models, aliases, rows);
+}
+
+const keyOf = ({ provider, model }: ModelName): string => JSON.stringify([provider, model]);
+
+/** What of all aliases and rows is of each model. */
+function byModel(models: readonly ModelName[], aliases: readonly AliasRow[], rows: readonly PriceRow[]): ModelPrices[] {
+  const [aliasesOf, rowsOf] = [Map.groupBy(aliases, keyOf), Map.groupBy(rows, keyOf)];
+  return models.map(({ provider, model }) => {
+    const own = aliasesOf.get(keyOf({ provider, model })) ?? [];
+    const targets = own.map((alias) => keyOf({ provider: alias.targetProvider ?? "", model: alias.targetModel ?? "" }));
+    const names = new Set([keyOf({ provider, model }), ...targets]);
+    return { provider, model, aliases: own, rows: [...names].flatMap((name) => rowsOf.get(name) ?? []) };
+  });
 }
 
 export type PriceFilter = Omit<InstantList, "createdAt"> & {

@@ -20,6 +20,7 @@ export type UsageFilter = Omit<InstantList, "createdAt"> & {
   readonly model?: string | undefined;
   readonly purpose?: string | undefined;
   readonly unpriced?: boolean;
+  readonly inconsistent?: boolean;
 };
 
 export type TenantUsageEvent = UsageEvent & { readonly tenant_id: string };
@@ -43,6 +44,7 @@ export async function listUsageEvents(db: CatalogDb, scope: Scope, filter: Usage
         equals(usageEvents.model, filter.model),
         equals(usageEvents.purpose, filter.purpose),
         filter.unpriced === true ? eq(usageEvents.unpriced, 1) : undefined,
+        filter.inconsistent === true ? eq(usageEvents.inconsistent, 1) : undefined,
         within(occurredAt, filter.occurredAt),
         pastCursor(occurredAt, eventId, filter),
       ),
