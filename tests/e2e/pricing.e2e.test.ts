@@ -225,7 +225,7 @@ describe("what the provider says that a call cost", () => {
     });
     expect(await usage()).toMatchObject({ events: 2, unpriced_events: 0, cost: { amount: "0.002201100" } });
     const sums = await until("the report to follow", async () => {
-      const path = "/v1/reports/cost?start=2026-01-01T00:00:00Z&end=2027-01-01T00:00:00Z&bucket=month&group_by=tenant";
+      const path = "/v1/reports/cost?start=2026-01-01T00:00:00Z&end=2027-01-01T00:00:00Z&bucket=month&group_by=session";
       const { body } = await trusting.call<{ data: { cost: { amount: string }; events: number }[] }>("GET", path);
       return body.data[0]?.cost.amount === "0.002201100" ? body.data[0] : undefined;
     });
