@@ -47,7 +47,7 @@ const rerate = async (model: string) =>
     })
   ).body;
 const unpriced = async (model: string) =>
-  (await plane.operator<{ data: { model: string }[] }>("GET", "/v1/prices/unpriced")).body.data.filter(
+  (await plane.operator<{ data: { model: string; class: string }[] }>("GET", "/v1/prices/unpriced")).body.data.filter(
     (one) => one.model === model,
   );
 const addAlias = (body: object, headers?: Record<string, string>) =>
@@ -138,6 +138,29 @@ describe("an alias", () => {
     });
     await until("it to be listed no more", async () => (await unpriced("nameless")).length === 0);
     expect(await rerate("nameless")).toMatchObject({ changed: 0 });
+  });
+
+  test("that ends for the past takes the price away when calls are rated again, and what is missing is listed class by class", async () => {
+    const session = await plane.session(tenant);
+    await addAlias({ model: "brief", target_model: "large" });
+    await record(session, { id: "a", model: "acme/brief", usage: { input: 1_000, output: 10 } });
+    await known(session, 1);
+    await addAlias({ model: "brief", target_model: null, effective_from: "2026-02-01T00:00:00.000Z" });
+    expect(await rerate("brief")).toMatchObject({ changed: 1 });
+    expect(await explain(session, "a")).toMatchObject({
+      cost: null,
+      cost_source: null,
+      lines: [{ price: null }, { price: null }],
+    });
+    await until("both classes to be listed", async () => (await unpriced("brief")).length === 2);
+    await plane.addPrices("acme", "brief", { input: "1" });
+    await rerate("brief");
+    await until("output alone to be listed", async () => {
+      const classes = (await unpriced("brief")).map((one) => one.class);
+      return classes.length === 1 && classes[0] === "output";
+    });
+    const { body } = await tenant.call<{ usage: object }>("GET", `/v1/sessions/${session}/usage`);
+    expect(body.usage).toMatchObject({ events: 1, unpriced_events: 1 });
   });
 
   test("is made once: the same again is there already, another one of the moment is a conflict", async () => {
