@@ -1,5 +1,5 @@
 /** The `prices` table as it is read: what prices a call, and the operators' list. `price-entries.ts` writes it. */
-import { and, eq, getTableColumns, inArray, sql } from "drizzle-orm";
+import { type SQL, and, eq, getTableColumns, inArray, sql } from "drizzle-orm";
 import { formatInstant } from "@sessionplane/shared/fields";
 import type { TenantId } from "@sessionplane/shared/ids";
 import { formatUsdPerMillion } from "@sessionplane/shared/money";
@@ -13,25 +13,27 @@ import { priceAliases, prices } from "./ledger-schema.ts";
 /** Whose prices hold: the plane's alone, or a tenant's own beside them. */
 export type PriceOwner = TenantId | "plane";
 
-const ownersOf = (owner: PriceOwner): string[] => (owner === "plane" ? [PLANE] : [PLANE, owner]);
-
-/** All that can price an owner's calls of these models, in one round: a model's aliases, its rows and its targets'. */
-export async function pricesOfModels(db: CatalogDb, owner: PriceOwner, models: readonly ModelName[]): Promise<ModelPrices[]> {
+/** Which aliases and prices can price an owner's calls of these models: a model's own, and its aliases' targets'. */
+export function conditionsOf(
+  owner: PriceOwner,
+  models: readonly ModelName[],
+): { aliases: SQL | undefined; prices: SQL | undefined } {
   const named = JSON.stringify(models.map(({ provider, model }) => [provider, model]));
-  const owners = ownersOf(owner);
+  const owners = owner === "plane" ? [PLANE] : [PLANE, owner];
   const asked = sql`SELECT value->>0, value->>1 FROM json_each(${named})`;
-  const ofModels = and(
-    sql`(${priceAliases.provider}, ${priceAliases.model}) IN (${asked})`,
-    inArray(priceAliases.tenantId, owners),
-  );
-  const { targetProvider, targetModel } = priceAliases;
-  const targets = sql`SELECT ${targetProvider}, ${targetModel} FROM ${priceAliases} WHERE ${ofModels}`;
+  const { provider, model, tenantId, targetProvider, targetModel } = priceAliases;
+  const aliases = and(sql`(${provider}, ${model}) IN (${asked})`, inArray(tenantId, owners));
+  // Wrapped: SQLite seeks no index for what is IN a compound SELECT, and would read the whole book.
+  const names = sql`SELECT * FROM (${asked} UNION SELECT ${targetProvider}, ${targetModel} FROM ${priceAliases} WHERE ${aliases})`;
+  return { aliases, prices: and(sql`(${prices.provider}, ${prices.model}) IN (${names})`, inArray(prices.tenantId, owners)) };
+}
+
+/** All of it in one round, whatever the number of models. */
+export async function pricesOfModels(db: CatalogDb, owner: PriceOwner, models: readonly ModelName[]): Promise<ModelPrices[]> {
+  const conditions = conditionsOf(owner, models);
   const [aliases, rows] = await db.batch([
-    db.select().from(priceAliases).where(ofModels),
-    db
-      .select()
-      .from(prices)
-      .where(and(sql`(${prices.provider}, ${prices.model}) IN (${asked} UNION ${targets})`, inArray(prices.tenantId, owners))),
+    db.select().from(priceAliases).where(conditions.aliases),
+    db.select().from(prices).where(conditions.prices),
   ]);
   return byModel(models, aliases, rows);
 }
