@@ -87,16 +87,23 @@ async function report(): Promise<void> {
   print(`\n${totals.events} events, ${amount(totals.cost)} USD, ${totals.unpriced_events} without a price. As of ${asOf}.`);
 }
 
+/** Whose price it is: of a list, where an alias led to it of another model; or none, and the provider's word. */
+function sourceOf({ price, list }: ExplainedUsage["lines"][number]): string {
+  if (price === null) return list === null ? "-" : "the provider";
+  return price.model === undefined ? price.source : `${price.source}, as ${price.provider}/${price.model}`;
+}
+
 async function explain(): Promise<void> {
   const id = options.positionals[1] ?? stopWith(`explain needs the id of an event.\n${HELP}`);
   const asked = query({ session_id: values.session, tenant_id: values.tenant });
   const event = await ask<ExplainedUsage>("GET", `/v1/usage-events/${encodeURIComponent(id)}/explain?${asked}`);
-  const rows = event.lines.map(({ class: name, quantity, price, list }) => [
-    ...[name, quantity, price === null ? "no price" : price.usd_per_million],
-    ...[price?.effective_from ?? "-", price?.source ?? "-", amount(list)],
+  const rows = event.lines.map((line) => [
+    ...[line.class, line.quantity, line.price?.usd_per_million ?? "no price"],
+    ...[line.price?.effective_from ?? "-", sourceOf(line), amount(line.list)],
   ]);
   print(table(["class", "tokens", "USD per million", "since", "source", "USD"], rows));
   print(`\nlist ${amount(event.list_cost)} USD, billed ${amount(event.cost)} USD`);
+  for (const why of event.inconsistent) print(`does not add up: ${why}`);
 }
 
 const DAYS_MS = MAX_LEDGER_CHECK_DAYS * 86_400_000;

@@ -7,6 +7,7 @@ import type { CompactionPolicyPatch } from "../compaction-policy.ts";
 import type { Erasure } from "../erasure.ts";
 import type { SessionId, TenantId } from "../ids.ts";
 import type { Leaf, Message, MessageMeta, MessageStats, Role, Source, ToolPatch } from "../message.ts";
+import type { Corrected } from "../priced-usage.ts";
 import type { Problem } from "../problem.ts";
 import type { Result } from "../result.ts";
 import type { FoundInSession, SearchHit, SearchPage, SessionSearch } from "../search.ts";
@@ -178,7 +179,7 @@ export type AdjustUsage = {
   readonly event_id: string;
   readonly id: string;
   readonly reason: string;
-  readonly to: Pick<PricedUsage, "lines" | "input_tokens" | "output_tokens" | "raw_usage">;
+  readonly to: Corrected;
   readonly idempotency: Idempotency;
 };
 /** Null: it says that already. */
