@@ -4,6 +4,7 @@ import { table } from "../scripts/demo/terminal.ts";
 import { api } from "./api.ts";
 import { COMPACTION_PARTS, compaction } from "./compaction.ts";
 import { engine, ENGINE_PARTS } from "./engine.ts";
+import { ledger } from "./ledger.ts";
 import type { Comparison } from "./measure.ts";
 import { retention } from "./retention.ts";
 
@@ -16,6 +17,7 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   compaction,
   retention: (_parts, print) => retention(print),
   search: () => engine(["search"]),
+  ledger,
 };
 
 const HELP = `
@@ -26,7 +28,7 @@ aim begins with ≤ it is a time over a time, and lower is better.
 
   NAME    ${Object.keys(BENCHMARKS).join(", ")}
   PART    all when none is named. Of engine: ${ENGINE_PARTS.join(", ")}.
-          Of compaction: ${COMPACTION_PARTS.join(", ")}.
+          Of compaction: ${COMPACTION_PARTS.join(", ")}. Of ledger: how many events.
   --json  one object, for programs
 `;
 

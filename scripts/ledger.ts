@@ -132,10 +132,16 @@ async function report(): Promise<void> {
 }
 
 type Line = Pick<ExplainedUsage["lines"][number], "class" | "quantity" | "price" | "list">;
+/** Whose price it is: of a list, where an alias led to it of another model; or none, and the provider's word. */
+function sourceOf({ price, list }: Line): string {
+  if (price === null) return list === null ? "-" : "the provider";
+  return price.model === undefined ? price.source : `${price.source}, as ${price.provider}/${price.model}`;
+}
+
 const PRICE_HEADS = ["class", "tokens", "USD per million", "since", "source", "USD"];
-const priceCells = ({ class: name, quantity, price, list }: Line) => [
-  ...[name, quantity, price === null ? "no price" : price.usd_per_million],
-  ...[price?.effective_from ?? "-", price?.source ?? "-", amount(list)],
+const priceCells = (line: Line) => [
+  ...[line.class, line.quantity, line.price?.usd_per_million ?? "no price"],
+  ...[line.price?.effective_from ?? "-", sourceOf(line), amount(line.list)],
 ];
 
 async function explainEvent(id: string): Promise<void> {
@@ -143,6 +149,7 @@ async function explainEvent(id: string): Promise<void> {
   const event = await ask<ExplainedUsage>(`/v1/usage-events/${encodeURIComponent(id)}/explain?${asked}`);
   print(table(PRICE_HEADS, event.lines.map(priceCells)));
   print(`\nlist ${amount(event.list_cost)} USD, billed ${amount(event.cost)} USD`);
+  for (const why of event.inconsistent) print(`does not add up: ${why}`);
 }
 
 async function explainSession(id: string): Promise<void> {

@@ -82,7 +82,9 @@ describe.each(models)("$provider/$model", ({ provider, model, rows }) => {
 
   test.each(cases)("$usage at $at costs what exact decimals say, and what the package says", ({ at, usage }) => {
     const event = { provider, model, usage, occurred_at: new Date(at).toISOString() };
-    const priced = priceUsage(event, { id: "e", fingerprint: "f" }, rows, 0, NOW);
+    const prices = { provider, model, rows, aliases: [] };
+    const terms = { markup_bps: 0, trust_provider_cost: false };
+    const priced = priceUsage(event, { id: "e", fingerprint: "f" }, prices, terms, NOW);
     if (!priced.ok) throw new Error(priced.error.detail);
     let total = 0n;
     for (const line of priced.value.lines) {

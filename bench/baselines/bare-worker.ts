@@ -5,9 +5,10 @@
 import { DurableObject } from "cloudflare:workers";
 import { Hono } from "hono";
 import type { FactBatch } from "@sessionplane/shared/queue/fact";
+import { type Stretch, batchesOf } from "../ledger/facts.ts";
 import { applyFacts } from "../../workers/api/src/projection/consume-facts.ts";
 
-type BenchEnv = { BARE: DurableObjectNamespace<BareObject>; CATALOG: D1Database };
+type BenchEnv = { BARE: DurableObjectNamespace<BareObject>; CATALOG: D1Database; PLANE: D1Database };
 type Row = { readonly id: string; readonly json: string };
 
 export class BareObject extends DurableObject<BenchEnv> {
@@ -44,15 +45,30 @@ app.post("/projection", async (c) => {
   return c.json({});
 });
 
-app.post("/raw", async (c) => {
-  const batches = await c.req.json<FactBatch[]>();
-  const insert = c.env.CATALOG.prepare("INSERT INTO raw_events (tenant, session, id, event) VALUES (?, ?, ?, ?)");
+/** Plain inserts, one an event. */
+async function insertRaw(catalog: D1Database, batches: readonly FactBatch[]): Promise<void> {
+  const insert = catalog.prepare("INSERT INTO raw_events (tenant, session, id, event) VALUES (?, ?, ?, ?)");
   const statements = batches.flatMap((batch) =>
     batch.facts.flatMap((fact) =>
       fact.kind === "usage" ? [insert.bind(batch.tenant_id, batch.session_id, fact.event.id, JSON.stringify(fact.event))] : [],
     ),
   );
-  await c.env.CATALOG.batch(statements);
+  await catalog.batch(statements);
+}
+
+app.post("/raw", async (c) => {
+  await insertRaw(c.env.CATALOG, await c.req.json<FactBatch[]>());
+  return c.json({});
+});
+
+/** Events that are made here, into the plane's own catalog. */
+app.post("/ledger", async (c) => {
+  await applyFacts(c.env.PLANE, batchesOf(await c.req.json<Stretch>()));
+  return c.json({});
+});
+
+app.post("/raw-ledger", async (c) => {
+  await insertRaw(c.env.CATALOG, batchesOf(await c.req.json<Stretch>()));
   return c.json({});
 });
 

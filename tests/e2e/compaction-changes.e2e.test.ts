@@ -220,6 +220,26 @@ describe("a summary that was written again", () => {
     expect(summaries(body.data.map(({ id }) => id))).toEqual([`compaction_${second.overlay_id}`]);
   });
 
+  test("in a fork, too, when a message under it is edited there; one by hand is left to whoever wrote it", async () => {
+    const session = await opened(20, { compaction: { automatic: true, threshold: 100_000 } });
+    const made = await session.ended((await session.compact()).id);
+    const fork = await session.call<{ id: string }>("POST", "/fork", { at_message_id: "m19" });
+    const path = `/v1/sessions/${fork.id}`;
+    const edit = async (id: string, said: string) =>
+      tenant.call("PUT", `${path}/messages/${id}`, { message: { role: "user", parts: [{ type: "text", text: said }] } });
+    const jobs = async () => (await tenant.call<{ data: Job[] }>("GET", `${path}/compaction-jobs`)).body.data;
+    await edit("m6", "Item K69 is free now.");
+    const renewal = await until("the summary to be written again", async () => {
+      const [job] = await jobs();
+      return job?.state === "applied" && job;
+    });
+    expect(renewal).toMatchObject({ trigger: "renewal", renews_overlay_id: made.overlay_id });
+    expect(model.prompts.at(-1)).toContain("is free now");
+    await tenant.call("POST", `${path}/compactions`, { summary: "By hand.", from_id: "m17", to_id: "m18" });
+    await edit("m18", "Other words.");
+    expect(await jobs()).toHaveLength(1);
+  });
+
   test("and is reverted is so in the catalog and in the stream, too", async () => {
     const session = await opened();
     const { overlay_id: id } = await session.ended((await session.compact()).id);

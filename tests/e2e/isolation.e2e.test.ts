@@ -206,6 +206,8 @@ const PREPARED: Record<string, Prepared> = {
   "GET /v1/prices/unpriced": {},
   "POST /v1/prices": { body: PRICE },
   "POST /v1/prices/import": { body: JSON.stringify(PRICE), headers: { "Content-Type": "application/x-ndjson" } },
+  "POST /v1/price-aliases": { body: { provider: "p", model: "alias", target_model: "m" } },
+  "GET /v1/price-aliases": {},
   "GET /v1/prices/resolve": { query: "?provider=p&model=m" },
   "GET /v1/reports/usage": { query: RANGE },
   "GET /v1/reports/cost": { query: RANGE },

@@ -20,14 +20,16 @@ export const GOOD_SUMMARY = ["Topic", "Key Points", "Current State", "Open Items
 
 /**
  * Answers in the order given; the last one goes on. `prompts` holds what was asked, `completed` counts
- * what has a price, `busy` says whether it still owes an answer.
+ * what has a price, `busy` says whether it still owes an answer, `dropped` counts callers that hung up before one.
  */
 export async function startModelServer(script: Scripted[]) {
   const prompts: string[] = [];
   let completed = 0;
   let owed = 0;
+  let dropped = 0;
   const server = createServer((request, response) => {
     let body = "";
+    response.on("close", () => (dropped += response.writableEnded ? 0 : 1));
     request.on("data", (chunk: Buffer) => (body += chunk.toString()));
     request.on("end", () => {
       prompts.push(body);
@@ -62,6 +64,7 @@ export async function startModelServer(script: Scripted[]) {
     prompts,
     completed: () => completed,
     busy: () => owed > 0,
+    dropped: () => dropped,
     play: (...answers: Scripted[]) => void script.splice(0, script.length, ...answers),
     close: () =>
       new Promise<void>((done) => {

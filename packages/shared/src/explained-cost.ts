@@ -14,6 +14,10 @@ export const explainedLineSchema = usageLineReplySchema.omit({ quantity: true })
   events: z.int().meta({ description: "Calls that have such a line" }),
   adjustments: z.int().meta({ description: "Corrections that have such a line; what they take back is negative" }),
   quantity: z.int().meta({ description: "With corrections" }),
+  cost_source: z
+    .enum(["prices", "provider"])
+    .nullable()
+    .meta({ description: "Whose word the amounts are; null: they are not known" }),
   product: z.string().nullable().meta({ description: "Quantity times price in USD, exact" }),
   rounding: z.string().nullable().meta({ description: "What rounding line by line added, all in all, to make the list amount" }),
 });
@@ -36,13 +40,15 @@ const integerText = z.string().regex(/^-?\d+$/);
 
 /**
  * Lines of one provider, model, class and price row, added up. Sums are text: they may pass what a double holds.
- * `price`: JSON as in the lines, or null. `of_events`, `of_adjustments`, `unpriced`: counted on the first line of each.
+ * `price`: JSON as in the lines, or null; then `told` is 1 where the provider's word is the amount, and 0 where none is
+ * known. `of_events`, `of_adjustments`, `unpriced`: counted on the first line of each.
  */
 export const lineSumSchema = z.object({
   provider: z.string(),
   model: z.string(),
   class: usageClassSchema,
   price: z.string().nullable(),
+  told: z.int().nullable(),
   events: z.int(),
   adjustments: z.int(),
   quantity: z.int(),
@@ -54,34 +60,52 @@ export const lineSumSchema = z.object({
 });
 export type LineSum = z.infer<typeof lineSumSchema>;
 
+/** Whether a call was without a price before a correction of it: what is after, less the change. */
+const WAS_UNPRICED = `EXISTS (SELECT 1 FROM json_each(e.event, '$.lines') AS x WHERE x.value->>'$.list_nano' IS NULL)
+    - (e.event->>'$.adjustment.unpriced_change')`;
+
+/** What is taken back of a line without a price goes where the line went: its own amount is zero either way. */
+const TOLD = `CASE WHEN l.value->>'$.price.id' IS NOT NULL THEN NULL
+    WHEN l.key < coalesce(e.event->>'$.adjustment.reversed', 0) THEN ${WAS_UNPRICED} = 0
+    ELSE l.value->>'$.list_nano' IS NOT NULL END`;
+
 /**
- * The columns of `LineSum` over `e`, an event with the columns `event`, `adjusts`, `calls` (1, or 0 of a correction) and
- * `unpriced`, and `l`, one of its lines: for the catalog and for a session's object alike.
+ * SQL that gives `LineSum`s, for the catalog and for a session's object alike. `events`: a table or a subquery of
+ * events with the columns `event`, `place` (which of them it is), `calls` (1; 0 of a correction) and `unpriced`.
+ * `condition`: on `l`, a line.
  */
-export const LINE_SUMS = `
-  e.event->>'$.provider' AS provider, e.event->>'$.model' AS model, l.value->>'$.class' AS class,
-  min(CASE WHEN l.value->>'$.price.id' IS NULL THEN NULL ELSE l.value->'$.price' END) AS price,
-  sum(e.calls) AS events, count(DISTINCT CASE WHEN e.calls = 0 THEN e.place END) AS adjustments,
-  sum(l.value->>'$.quantity') AS quantity,
-  CAST(sum(coalesce(l.value->>'$.list_nano', 0)) AS TEXT) AS list, CAST(sum(coalesce(l.value->>'$.billed_nano', 0)) AS TEXT) AS billed,
-  sum((l.key = 0) * e.calls) AS of_events, sum((l.key = 0) * (1 - e.calls)) AS of_adjustments, sum((l.key = 0) * e.unpriced) AS unpriced`;
-/** And how they are grouped and ordered. */
-export const BY_LINE_SUMS = `
-GROUP BY e.event->>'$.provider', e.event->>'$.model', l.value->>'$.class', l.value->>'$.price.id'
-ORDER BY 1, 2, 3, l.value->>'$.price.id'`;
+export const lineSums = (events: string, condition: string): string => `
+SELECT provider, model, class, min(price) AS price, told, sum(calls) AS events,
+  count(DISTINCT CASE WHEN calls = 0 THEN place END) AS adjustments, sum(quantity) AS quantity,
+  CAST(sum(coalesce(list, 0)) AS TEXT) AS list, CAST(sum(coalesce(billed, 0)) AS TEXT) AS billed,
+  sum(is_first * calls) AS of_events, sum(is_first * (1 - calls)) AS of_adjustments, sum(is_first * unpriced) AS unpriced
+FROM (
+  SELECT e.event->>'$.provider' AS provider, e.event->>'$.model' AS model, l.value->>'$.class' AS class,
+    l.value->>'$.price.id' AS price_id, nullif(l.value->'$.price', 'null') AS price, ${TOLD} AS told, l.key = 0 AS is_first,
+    e.calls AS calls, e.place AS place, e.unpriced AS unpriced,
+    l.value->>'$.quantity' AS quantity, l.value->>'$.list_nano' AS list, l.value->>'$.billed_nano' AS billed
+  FROM ${events} AS e, json_each(e.event, '$.lines') AS l WHERE ${condition})
+GROUP BY provider, model, class, price_id, told
+ORDER BY provider, model, class, price_id, told`;
 
 const parsePrice = (text: string | null) => (text === null ? null : usageLineSchema.shape.price.parse(JSON.parse(text)));
 
+const sourceOf = ({ price, told }: LineSum): "prices" | "provider" | null => {
+  if (price !== null) return "prices";
+  return told === 1 ? "provider" : null;
+};
+
 function explainLine(sum: LineSum): ExplainedCost["lines"][number] {
   const price = parsePrice(sum.price);
-  // Without a price an amount is known only where someone else named it.
-  const isUnknown = price === null && sum.quantity !== 0 && sum.list === "0" && sum.billed === "0";
+  const source = sourceOf(sum);
+  // What was taken back whole is nothing, whatever it would have cost.
+  const isKnown = source !== null || sum.quantity === 0;
   const exact = price === null ? null : exactProduct(sum.quantity, price.femto_usd_per_token, sum.list);
   const { provider, model, class: name, events, adjustments, quantity } = sum;
   return {
-    ...{ provider, model, class: name, events, adjustments, quantity, price: priceOf({ price }) },
-    list: isUnknown ? null : formatMoney(sum.list),
-    billed: isUnknown ? null : formatMoney(sum.billed),
+    ...{ provider, model, class: name, events, adjustments, quantity, price: priceOf({ price }), cost_source: source },
+    list: isKnown ? formatMoney(sum.list) : null,
+    billed: isKnown ? formatMoney(sum.billed) : null,
     product: exact?.product ?? null,
     rounding: exact?.rounding ?? null,
   };

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { applyMarkup, costNano, formatMoney, formatUsdPerMillion, parseMoney, parseUsdPerMillion } from "./money.ts";
+import { applyMarkup, costNano, formatMoney, formatUsdPerMillion, parseAmount, parseMoney, parseUsdPerMillion } from "./money.ts";
 
 const abs = (value: bigint): bigint => (value < 0n ? -value : value);
 const quantity = fc.nat(2 ** 31 - 1);
@@ -77,6 +77,15 @@ describe("prices as text", () => {
 describe("amounts as text", () => {
   test("come back as they went in, below zero and past 2^53 too", () => {
     fc.assert(fc.property(fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }), (nano) => parseMoney(formatMoney(nano)) === nano));
+  });
+
+  test.each(["-0.01", "1e-3", "0.0000000001", "9007199.254740992", "", ".5", "1 "])("are refused as %j", (text) =>
+    expect(parseAmount(text)).toBeNull(),
+  );
+
+  test("are read as they are shown", () => {
+    fc.assert(fc.property(fc.nat(Number.MAX_SAFE_INTEGER), (nano) => parseAmount(formatMoney(nano).amount) === nano));
+    expect(["0", "0.0123", "12"].map(parseAmount)).toEqual([0, 12_300_000, 12_000_000_000]);
   });
 
   test("have nine places", () => expect(formatMoney(75_750_000)).toEqual({ amount: "0.075750000", currency: "USD" }));

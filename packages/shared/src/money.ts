@@ -10,6 +10,7 @@ const FEMTO_PER_USD_PER_MILLION = 1_000_000_000n;
 const NANO_PER_USD = 1_000_000_000n;
 const PRICE_DECIMALS = 9;
 const AMOUNT_DECIMALS = 9;
+const MAX_AMOUNT = "9007199.254740991";
 
 /** The largest amount or price that one cell holds exactly: about 9 million USD. */
 export const MAX_CELL = BigInt(Number.MAX_SAFE_INTEGER);
@@ -40,7 +41,29 @@ export function applyMarkup(nano: number, markupBps: number): number | null {
   return marked > MAX_CELL ? null : Number(marked);
 }
 
+/** Decimals of at most 9 digits and 9 places. */
 const DECIMAL = /^(\d{1,9})(?:\.(\d{1,9}))?$/;
+
+/** `"0.0123"` USD as nano-USD; null when it is not such a decimal, or more than a cell holds. */
+export function parseAmount(text: string): number | null {
+  const match = DECIMAL.exec(text);
+  if (!match) return null;
+  const nano = BigInt(`${match[1]}${(match[2] ?? "").padEnd(AMOUNT_DECIMALS, "0")}`);
+  return nano > MAX_CELL ? null : Number(nano);
+}
+
+/** An amount as callers write it. */
+export const newMoneySchema = z
+  .strictObject({
+    amount: z
+      .string()
+      .refine((text) => parseAmount(text) !== null, {
+        message: `must be a decimal from 0 to ${MAX_AMOUNT} with at most ${AMOUNT_DECIMALS} places`,
+      })
+      .meta({ example: "0.0123" }),
+    currency: z.literal("USD", { message: "only USD is supported" }),
+  })
+  .meta({ id: "NewMoney" });
 
 /** `"0.15"` USD per million tokens as femto-USD per token; null when it is not such a decimal. */
 export function parseUsdPerMillion(text: string): number | null {

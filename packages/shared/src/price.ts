@@ -34,8 +34,8 @@ export const PRICE_FALLBACK: Partial<Record<UsageClass, UsageClass>> = {
   cache_read: "input",
 };
 
-const providerName = z.string().min(1).max(100);
-const modelName = z.string().min(1).max(200);
+export const providerName = z.string().min(1).max(100);
+export const modelName = z.string().min(1).max(200);
 
 export const newPriceSchema = z
   .strictObject({

@@ -11,6 +11,14 @@ type Priced = { readonly lines: readonly UsageLine[] };
 /** One line without a price, and the event's cost is not known. */
 export const isUnpriced = ({ lines }: Priced): boolean => lines.some((line) => line.list_nano === null);
 
+/** Amounts that no price of ours made. */
+export const isByProvider = ({ lines }: Priced): boolean => lines.some((line) => line.price === null && line.list_nano !== null);
+
+const costSourceOf = (event: Priced): UsageEvent["cost_source"] => {
+  if (isUnpriced(event)) return null;
+  return isByProvider(event) ? "provider" : "prices";
+};
+
 export const priceOf = ({ price }: Pick<UsageLine, "price">): UsageEvent["lines"][number]["price"] =>
   price === null
     ? null
@@ -20,6 +28,8 @@ export const priceOf = ({ price }: Pick<UsageLine, "price">): UsageEvent["lines"
         usd_per_million: formatUsdPerMillion(price.femto_usd_per_token),
         effective_from: formatInstant(price.effective_from),
         source: price.source,
+        ...(price.provider === undefined ? {} : { provider: price.provider }),
+        ...(price.model === undefined ? {} : { model: price.model }),
       };
 
 const replyLine = (line: UsageLine): UsageEvent["lines"][number] => ({
@@ -39,12 +49,15 @@ export const recorded = (event: PricedUsage, status: RecordedUsage["status"]): R
   id: event.id,
   status,
   ...costsOf(event),
+  cost_source: costSourceOf(event),
+  inconsistent: event.inconsistent ?? [],
   lines: event.lines.map(replyLine),
 });
 
 /** `recordedAt`: epoch milliseconds. */
 export function toUsageEvent(sessionId: string, stored: PricedUsage, recordedAt: number): UsageEvent {
-  const { lines, raw_usage: raw, fingerprint: _fingerprint, adjustment, markup_bps: _markup, ...event } = stored;
+  const { lines, raw_usage: raw, fingerprint: _fingerprint, adjustment, markup_bps: _markup, ...rest } = stored;
+  const { provider_cost_nano: told, inconsistent = [], ...event } = rest;
   return {
     ...event,
     session_id: sessionId,
@@ -53,6 +66,9 @@ export function toUsageEvent(sessionId: string, stored: PricedUsage, recordedAt:
     recorded_at: formatInstant(recordedAt),
     lines: lines.map(replyLine),
     ...costsOf({ lines }),
+    provider_cost: told === undefined ? null : formatMoney(told),
+    cost_source: costSourceOf({ lines: lines.slice(adjustment?.reversed ?? 0) }),
+    inconsistent,
     raw_usage: JSON.parse(raw),
   };
 }
@@ -69,11 +85,18 @@ export function linesNow(event: PricedUsage, adjustments: readonly PricedUsage[]
   return last === undefined ? event.lines : last.lines.slice(last.adjustment?.reversed ?? 0);
 }
 
+/** What does not add up of the report that holds, by its last correction. */
+export const inconsistentNow = (event: PricedUsage, adjustments: readonly PricedUsage[]): readonly string[] =>
+  (adjustments.at(-1) ?? event).inconsistent ?? [];
+
+/** What holds of an event after a correction. */
+export type Corrected = Pick<PricedUsage, "lines" | "input_tokens" | "output_tokens" | "raw_usage" | "inconsistent">;
+
 /** What a correction adds: what held is taken back, what holds is posted. Null: it would change nothing. */
 export function adjust(
   event: PricedUsage,
   adjustments: readonly PricedUsage[],
-  to: Pick<PricedUsage, "lines" | "input_tokens" | "output_tokens" | "raw_usage">,
+  to: Corrected,
   { id, reason }: { readonly id: string; readonly reason: string },
 ): PricedUsage | null {
   const before = linesNow(event, adjustments);
@@ -85,8 +108,10 @@ export function adjust(
     billed_nano: -(line.billed_nano ?? 0),
   }));
   const told = [event, ...adjustments];
+  const { provider_cost_nano: _ofTheCall, inconsistent: _before, ...call } = event;
   return {
-    ...event,
+    ...call,
+    ...(to.inconsistent === undefined ? {} : { inconsistent: to.inconsistent }),
     id,
     fingerprint: id,
     lines: [...reversal, ...to.lines],
@@ -118,16 +143,15 @@ export const toAdjustment = ({ event: { id, lines, adjustment }, recordedAt }: S
 /** Every line that holds, with its product and what rounding it once took or gave: they add up to the cost. */
 export function explainUsage(sessionId: string, stored: StoredUsage, adjustments: readonly StoredUsage[]): ExplainedUsage {
   const { event, recordedAt } = stored;
-  const lines = linesNow(
-    event,
-    adjustments.map((one) => one.event),
-  );
+  const corrections = adjustments.map((one) => one.event);
+  const lines = linesNow(event, corrections);
   const shown = toUsageEvent(sessionId, event, recordedAt);
-  const { id, provider, model, purpose, occurred_at, recorded_at, normalizer_version, raw_usage } = shown;
+  const { id, provider, model, purpose, occurred_at, recorded_at, normalizer_version, raw_usage, provider_cost } = shown;
   return {
     ...{ event_id: id, session_id: sessionId, provider, model, purpose, occurred_at, recorded_at },
     lines: lines.map(explainLine),
-    ...costsOf({ lines }),
+    ...{ ...costsOf({ lines }), provider_cost, cost_source: costSourceOf({ lines }) },
+    inconsistent: [...inconsistentNow(event, corrections)],
     ...{ markup_bps: event.markup_bps ?? null, raw_usage, normalizer_version },
     adjustments: adjustments.map(toAdjustment),
   };

@@ -49,7 +49,6 @@ export const PROBLEMS = {
   broken_media: { status: 422, title: "The part's bytes can't be read" },
   unknown_attachment: { status: 422, title: "The attachment is not of this session" },
   ambiguous_usage: { status: 422, title: "The usage can be read in two ways" },
-  inconsistent_usage: { status: 422, title: "The token classes do not add up" },
   amount_overflow: { status: 422, title: "The amount is too large" },
   idempotency_mismatch: { status: 422, title: "The key was used for another request" },
   invalid_range: { status: 422, title: "The ends are no range of one path" },

@@ -23,6 +23,9 @@ const settingsFields = {
   reserved_metadata_keys: z.array(z.string().min(1).max(64)).max(64),
   billing_timezone: timeZone,
   markup_bps: z.int().min(-10_000).max(1_000_000).meta({ description: "Added to list cost, in basis points" }),
+  trust_provider_cost: z.boolean().meta({
+    description: "A call that has no price costs what its `provider_cost` says",
+  }),
 };
 
 export const tenantSettingsSchema = z.strictObject(settingsFields).meta({ id: "TenantSettings" });
@@ -35,7 +38,11 @@ export const DEFAULT_TENANT_SETTINGS: TenantSettings = {
   reserved_metadata_keys: [],
   billing_timezone: "UTC",
   markup_bps: 0,
+  trust_provider_cost: false,
 };
+
+/** Settings as they were stored, perhaps before some of them were there. */
+export const withDefaults = (stored: Partial<TenantSettings>): TenantSettings => ({ ...DEFAULT_TENANT_SETTINGS, ...stored });
 
 const settingsPatch = z.strictObject(settingsFields).partial();
 

@@ -5,7 +5,7 @@
 import * as z from "zod";
 import { instantSchema, userIdSchema } from "./fields.ts";
 import { sessionIdSchema, tenantIdSchema } from "./ids.ts";
-import { moneySchema } from "./money.ts";
+import { moneySchema, newMoneySchema } from "./money.ts";
 import { usageClassSchema } from "./price.ts";
 
 export const MAX_EVENTS_PER_REPORT = 1_000;
@@ -27,6 +27,10 @@ export const newUsageEventSchema = z
     purpose: purposeSchema.optional(),
     status: usageStatusSchema.optional(),
     usage: z.record(z.string(), z.unknown()).meta({ description: "As the SDK or provider reported it" }),
+    provider_cost: newMoneySchema.optional().meta({
+      description:
+        "What the provider or a gateway says that it cost. Kept beside ours; it counts where there is no price and the tenant's settings say so",
+    }),
     occurred_at: instantSchema.optional(),
     message_id: z.string().min(1).max(128).optional(),
     request_id: z.string().min(1).max(128).optional(),
@@ -40,8 +44,8 @@ export type NewUsageEvent = z.infer<typeof newUsageEventSchema>;
 export type UsageCounts = { readonly [C in z.infer<typeof usageClassSchema>]?: number | undefined };
 
 /**
- * One class of one event: how many, at which price, for how much. Amounts in nano-USD; null is unpriced. What an
- * adjustment takes back is negative.
+ * One class of one event: how many, at which price, for how much. Amounts in nano-USD; null is unpriced. Amounts
+ * without a price are the provider's: all of it on the line of `request`. What an adjustment takes back is negative.
  */
 export const usageLineSchema = z.object({
   class: usageClassSchema,
@@ -53,6 +57,9 @@ export const usageLineSchema = z.object({
       femto_usd_per_token: z.int().min(0),
       effective_from: z.int(),
       source: z.string(),
+      /** Whose price it is, where an alias led to it. */
+      provider: z.string().optional(),
+      model: z.string().optional(),
     })
     .nullable(),
   list_nano: z.int().nullable(),
@@ -79,6 +86,10 @@ export const pricedUsageSchema = z.object({
   lines: z.array(usageLineSchema).min(1),
   raw_usage: z.string().meta({ description: "JSON, as it came" }),
   normalizer_version: z.int(),
+  /** What of the report does not add up; absent when all does. */
+  inconsistent: z.array(z.string()).optional(),
+  /** What the caller says that it cost; absent is not zero. */
+  provider_cost_nano: z.int().min(0).optional(),
   /** Of the list amounts, in basis points; absent on events from before it was kept. */
   markup_bps: z.int().optional(),
   /** Absent on a call. On a correction of one: which, why, how many of its lines take back, and what changes in what is unpriced. */
@@ -98,11 +109,23 @@ export const usageLineReplySchema = z.object({
       usd_per_million: z.string(),
       effective_from: z.iso.datetime(),
       source: z.string(),
+      provider: z.string().optional().meta({ description: "Of the price, where an alias led to it" }),
+      model: z.string().optional(),
     })
     .nullable(),
   list: moneySchema.nullable(),
   billed: moneySchema.nullable(),
 });
+
+/** What replies say of an event beside its amounts. */
+const costFields = {
+  cost_source: z
+    .enum(["prices", "provider"])
+    .nullable()
+    .meta({ description: "Whose word the cost is; null while it is not known" }),
+  inconsistent: z.array(z.string()).meta({ description: "What of the report does not add up" }),
+};
+const providerCost = moneySchema.nullable().meta({ description: "What the caller said that it cost" });
 
 export const usageEventSchema = z
   .object({
@@ -123,6 +146,8 @@ export const usageEventSchema = z
     lines: z.array(usageLineReplySchema),
     list_cost: moneySchema.nullable(),
     cost: moneySchema.nullable().meta({ description: "Billed: list plus the tenant's markup; null while a line is unpriced" }),
+    provider_cost: providerCost,
+    ...costFields,
     raw_usage: z.unknown(),
     normalizer_version: z.int(),
     adjusts: z.string().nullable().meta({ description: "Of a correction: the event that it corrects. It is no call" }),
@@ -136,6 +161,7 @@ export const recordedUsageSchema = z
     status: z.enum(["created", "duplicate", "conflict"]),
     cost: moneySchema.nullable(),
     list_cost: moneySchema.nullable(),
+    ...costFields,
     lines: z.array(usageLineReplySchema),
   })
   .meta({ id: "RecordedUsage" });
@@ -183,6 +209,8 @@ export const explainedUsageSchema = z
     ),
     list_cost: moneySchema.nullable(),
     cost: moneySchema.nullable().meta({ description: "List plus the tenant's markup; the lines add up to both" }),
+    provider_cost: providerCost,
+    ...costFields,
     markup_bps: z.int().nullable().meta({ description: "Null on events from before it was kept" }),
     raw_usage: z.unknown(),
     normalizer_version: z.int(),

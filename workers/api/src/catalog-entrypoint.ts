@@ -15,6 +15,6 @@ export class CatalogEntrypoint extends WorkerEntrypoint<ApiEnv> implements Catal
     const db = connect(this.env.CATALOG);
     const tenant = await findTenant(db, tenantId);
     if (tenant === null) return err(problem("not_found", "There is no such tenant."));
-    return priceEvents(db, tenantId, tenant.settings.markup_bps, events, (index) => `/events/${index}`);
+    return priceEvents(db, tenantId, tenant.settings, events, (index) => `/events/${index}`);
   }
 }

@@ -256,13 +256,12 @@ describe("runJob", () => {
     await runJob(unreported.deps);
     expect(unreported.log.at(-2)).toBe("price 1 estimated");
 
-    const inconsistent = plane({
-      price: async (events) =>
-        events[0]?.status === "final" ? err(problem("inconsistent_usage", "")) : ok(events.map(pricedAs)),
+    const unread = plane({
+      price: async (events) => (events[0]?.status === "final" ? err(problem("ambiguous_usage", "")) : ok(events.map(pricedAs))),
     });
-    await runJob(inconsistent.deps);
-    expect(inconsistent.log.slice(-3)).toEqual(["price 1 final", "price 1 estimated", "commit 7"]);
-    expect(inconsistent.commits[0]?.usage[0]?.raw_usage).toBe('{"input":5,"output":6}');
+    await runJob(unread.deps);
+    expect(unread.log.slice(-3)).toEqual(["price 1 final", "price 1 estimated", "commit 7"]);
+    expect(unread.commits[0]?.usage[0]?.raw_usage).toBe('{"input":5,"output":6}');
   });
 
   test("folds a range larger than one call, and bills every call", async () => {

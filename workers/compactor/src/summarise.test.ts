@@ -104,9 +104,11 @@ describe("callModel on an OpenAI-compatible server", () => {
     expect(server.prompts).toHaveLength(1);
   });
 
-  test("gives up on a server that says nothing", async () => {
+  test("gives up on a server that says nothing, and hangs up on it", async () => {
     server.play({ kind: "silent" });
+    const before = server.dropped();
     expect(await call("openai-compatible/scripted", { timeoutMs: 100 })).toEqual({ ok: false, error: { kind: "timeout" } });
+    await expect.poll(server.dropped).toBe(before + 1);
   });
 
   test("says that a server is not there", async () => {

@@ -54,12 +54,12 @@ const dump = (session: TestSession): Promise<Map<string, string>> =>
     );
   });
 
-/** A session that says heron in every place where it keeps something of anyone's. */
+/** A session that says heron in every place where it keeps something of anyone's. Its user's id is in the ledger too. */
 async function full(): Promise<TestSession> {
   const session = await opened({
     name: "the heron",
     external_id: "heron",
-    user_id: "heron",
+    user_id: "user-17",
     tags: ["heron"],
     metadata: { heron: "heron" },
   });
@@ -108,7 +108,8 @@ describe("an erasure", () => {
     const nonEmpty = [...after].flatMap(([name, rows]) => (rows === "" ? [] : [name]));
     const mayHold = ["_migrations", "erasure", "media_trash", "session", "sqlite_sequence", "tree", "usage_events"];
     expect(nonEmpty.filter((name) => !mayHold.includes(name))).toEqual([]);
-    expect(valueOf(await session.rpc().readUsage()).usage.events).toBe(1);
+    const [paid] = valueOf(await session.rpc().listUsageEvents({ limit: 2 })).items;
+    expect([paid?.id, paid?.user_id, after.get("session")?.includes("user-17")]).toEqual(["paid", "user-17", false]);
   });
 
   test("is complete once R2 and the catalog have followed, and stays so when everything is told again", async () => {

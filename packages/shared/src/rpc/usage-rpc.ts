@@ -1,5 +1,6 @@
 /** What a session's object offers about its ledger: recording calls, correcting them, adding them up. */
 import type { ExplainedCost } from "../explained-cost.ts";
+import type { Corrected } from "../priced-usage.ts";
 import type { Problem } from "../problem.ts";
 import type { FactBatch } from "../queue/fact.ts";
 import type { Result } from "../result.ts";
@@ -13,7 +14,7 @@ export type AdjustUsage = {
   readonly event_id: string;
   readonly id: string;
   readonly reason: string;
-  readonly to: Pick<PricedUsage, "lines" | "input_tokens" | "output_tokens" | "raw_usage">;
+  readonly to: Corrected;
   readonly idempotency: Idempotency;
 };
 /** Null: it says that already. */

@@ -5,8 +5,9 @@ import { normaliseUsage } from "./normalise-usage.ts";
 function read(report: Record<string, unknown>) {
   const result = normaliseUsage(report);
   if (!result.ok) return { code: result.error.code, pointers: result.error.errors?.map((one) => one.pointer) };
-  const counts = Object.fromEntries(Object.entries(result.value.counts).filter(([, count]) => count));
-  return { ...counts, in: result.value.inputTokens, out: result.value.outputTokens };
+  const { counts, inputTokens, outputTokens, inconsistent } = result.value;
+  const used = Object.fromEntries(Object.entries(counts).filter(([, count]) => count));
+  return { ...used, in: inputTokens, out: outputTokens, ...(inconsistent.length > 0 ? { inconsistent } : {}) };
 }
 
 describe("normaliseUsage", () => {
@@ -46,8 +47,10 @@ describe("normaliseUsage", () => {
       cache_write_1h: 4,
       in: 17,
     });
-    expect(read({ ...usage, cache_creation: { ephemeral_5m_input_tokens: 3, ephemeral_1h_input_tokens: 5 } })).toMatchObject({
-      code: "inconsistent_usage",
+    const tooMany = { ...usage, cache_creation: { ephemeral_5m_input_tokens: 3, ephemeral_1h_input_tokens: 5 } };
+    expect(read(tooMany)).toMatchObject({
+      ...{ cache_write_5m: 2, cache_write_1h: 5, in: 47 },
+      inconsistent: ["cache_creation_input_tokens is 7, but its parts add up to 8"],
     });
   });
 
@@ -125,16 +128,58 @@ describe("normaliseUsage", () => {
   ])("refuses %j as invalid", (usage, pointers) => expect(read(usage)).toEqual({ code: "invalid", pointers }));
 
   test.each([
-    [{ inputTokens: 5, cachedInputTokens: 6 }, ["/usage/inputTokens"]],
-    [{ inputTokens: 5, inputTokenDetails: { noCacheTokens: 4, cacheReadTokens: 0 } }, ["/usage/inputTokens"]],
+    [{ inputTokens: 5, cachedInputTokens: 6 }, { cache_read: 5, in: 5 }, "inputTokens is 5, but its parts add up to 6"],
+    [
+      { inputTokens: 5, inputTokenDetails: { noCacheTokens: 4, cacheReadTokens: 0 } },
+      { input: 5, in: 5 },
+      "inputTokens is 5, but its parts add up to 4",
+    ],
+    [
+      { inputTokens: 5, inputTokenDetails: { noCacheTokens: 4, cacheReadTokens: 3 } },
+      { input: 2, cache_read: 3, in: 5 },
+      "inputTokens is 5, but its parts add up to 7",
+    ],
+    [
+      { prompt_tokens: 9, prompt_tokens_details: { audio_tokens: 4, cached_tokens: 4, cache_write_tokens: 4 } },
+      { input_audio: 4, cache_read: 4, cache_write_5m: 1, in: 9 },
+      "prompt_tokens is 9, but its parts add up to 12",
+    ],
     [
       { prompt_tokens: 5, completion_tokens: 5, completion_tokens_details: { reasoning_tokens: 6 } },
-      ["/usage/completion_tokens"],
+      { input: 5, reasoning: 5, in: 5, out: 5 },
+      "completion_tokens is 5, but its parts add up to 6",
     ],
-    [{ prompt_tokens: 5, completion_tokens: 5, total_tokens: 11 }, ["/usage/total_tokens"]],
-    [{ inputTokens: 5, outputTokens: 5, totalTokens: 9 }, ["/usage/totalTokens"]],
-    [{ promptTokenCount: 5, cachedContentTokenCount: 6 }, ["/usage/promptTokenCount"]],
-  ])("refuses %j as inconsistent", (usage, pointers) => expect(read(usage)).toEqual({ code: "inconsistent_usage", pointers }));
+    [
+      { prompt_tokens: 5, completion_tokens: 5, total_tokens: 11 },
+      { input: 5, output: 5 },
+      "total_tokens is 11, but its parts add up to 10",
+    ],
+    [
+      { inputTokens: 5, outputTokens: 5, totalTokens: 9 },
+      { input: 5, output: 5 },
+      "totalTokens is 9, but its parts add up to 10",
+    ],
+    [
+      { promptTokenCount: 5, cachedContentTokenCount: 6 },
+      { cache_read: 5, in: 5 },
+      "promptTokenCount is 5, but its parts add up to 6",
+    ],
+  ])("reads %j, which does not add up, without counting a token twice, and says so", (usage, counts, why) =>
+    expect(read(usage)).toMatchObject({ ...counts, inconsistent: [why] }),
+  );
+
+  test("says of a report in two shapes what does not add up in either", () => {
+    const usage = { inputTokens: 5, outputTokens: 5, prompt_tokens: 5, completion_tokens: 5, total_tokens: 11 };
+    expect(read(usage)).toMatchObject({ in: 5, out: 5, inconsistent: ["total_tokens is 11, but its parts add up to 10"] });
+  });
+
+  test("counts no field for its name, and images with the text that they came with", () => {
+    const usage = {
+      ...{ prompt_tokens: 100, completion_tokens: 5, input_tokens_billed: 100, total_input: 100, cached_input: 80 },
+      prompt_tokens_details: { cached_tokens: 80, text_tokens: 30, image_tokens: 70 },
+    };
+    expect(read(usage)).toEqual({ input: 20, cache_read: 80, output: 5, in: 100, out: 5 });
+  });
 
   const count = fc.nat(1_000_000_000);
 
@@ -154,15 +199,15 @@ describe("normaliseUsage", () => {
     );
   });
 
-  test("never reads more tokens than a report's totals say", () => {
+  test("never reads more or fewer tokens than a report's totals say, and says when its parts are more", () => {
     fc.assert(
-      fc.property(count, count, count, count, (input, cached, output, reasoning) => {
-        const result = normaliseUsage({
-          ...{ prompt_tokens: input, prompt_tokens_details: { cached_tokens: cached } },
+      fc.property(count, count, count, count, count, (input, cached, written, output, reasoning) => {
+        const result = read({
+          ...{ prompt_tokens: input, prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: written } },
           ...{ completion_tokens: output, completion_tokens_details: { reasoning_tokens: reasoning } },
         });
-        if (!result.ok) expect(cached > input || reasoning > output).toBe(true);
-        else expect([result.value.inputTokens, result.value.outputTokens]).toEqual([input, output]);
+        expect(result).toMatchObject({ in: input, out: output });
+        expect("inconsistent" in result).toBe(cached + written > input || reasoning > output);
       }),
     );
   });

@@ -1,7 +1,7 @@
 /**
  * A usage report as counts of disjoint classes: each token counted once, in the class that its price is
- * for. Pure. Called for every event before it is priced; a report that can't be trusted is refused, since
- * a wrong count is a wrong bill.
+ * for. Pure. Called for every event before it is priced. What is no count, or can be read in two ways, is
+ * refused; what does not add up is read so that no token counts twice, and told.
  */
 import { type FieldProblem, type Problem, problem } from "@sessionplane/shared/problem";
 import { COUNTED_UNITS, TOKEN_CLASSES, type UsageClass } from "@sessionplane/shared/price";
@@ -11,9 +11,15 @@ import { UsageReader, type UsageReport, sum } from "./usage-reader.ts";
 import { type UsageShape, shapesOf } from "./usage-shapes.ts";
 
 /** Rises when the same report would be read differently: kept with each event. */
-export const NORMALIZER_VERSION = 1;
+export const NORMALIZER_VERSION = 2;
 
-export type NormalisedUsage = { readonly counts: UsageCounts; readonly inputTokens: number; readonly outputTokens: number };
+export type NormalisedUsage = {
+  readonly counts: UsageCounts;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** What of the report does not add up. */
+  readonly inconsistent: readonly string[];
+};
 
 const CLASSES: readonly UsageClass[] = [...TOKEN_CLASSES, ...COUNTED_UNITS];
 const INPUT_CLASSES: readonly UsageClass[] = ["input", "input_audio", "cache_read", "cache_write_5m", "cache_write_1h"];
@@ -28,9 +34,10 @@ function readAs(shape: UsageShape, report: UsageReport): Reading {
   const outputTokens = sum(OUTPUT_CLASSES.map((name) => counts[name]));
   const stated = shape.total === undefined ? undefined : reader.count(shape.total);
   if (shape.total !== undefined && stated !== undefined && stated !== inputTokens + outputTokens) {
-    reader.inconsistent(shape.total, `is ${stated}, but the classes add up to ${inputTokens + outputTokens}`);
+    reader.differs(shape.total, stated, inputTokens + outputTokens);
   }
-  return { name: shape.name, usage: { counts, inputTokens, outputTokens }, errors: reader.errors };
+  const { inconsistent, errors } = reader;
+  return { name: shape.name, usage: { counts, inputTokens, outputTokens, inconsistent }, errors };
 }
 
 const UNKNOWN = problem(
@@ -55,9 +62,9 @@ function ambiguous(readings: readonly Reading[]): Problem {
 }
 
 function refused(errors: readonly FieldProblem[]): Problem {
-  const [first] = errors;
-  const code = errors.every((one) => one.code === "inconsistent_usage") ? "inconsistent_usage" : "invalid";
-  return problem(code, `${first?.pointer.slice(1) ?? "usage"} ${first?.message ?? "is not usage"}.`, { errors });
+  const once = [...new Map(errors.map((error) => [error.pointer, error])).values()];
+  const [first] = once;
+  return problem("invalid", `${first?.pointer.slice(1) ?? "usage"} ${first?.message ?? "is not usage"}.`, { errors: once });
 }
 
 const agree = (a: Reading, b: Reading): boolean =>
@@ -68,14 +75,12 @@ export function normaliseUsage(report: UsageReport): Result<NormalisedUsage, Pro
   const readings = shapesOf(report).map((shape) => readAs(shape, report));
   const [reading] = readings;
   if (reading === undefined) return err(UNKNOWN);
-  const malformed = readings.flatMap((one) => one.errors).filter((error) => error.code === "invalid_count");
-  const [first] = malformed;
-  if (first !== undefined) {
-    const once = new Map(malformed.map((error) => [error.pointer, error]));
-    return err(refused([...once.values()]));
-  }
+  const malformed = readings.flatMap((one) => one.errors);
+  if (malformed.length > 0) return err(refused(malformed));
   if (!readings.every((one) => agree(one, reading))) return err(ambiguous(readings));
-  if (reading.errors.length > 0) return err(refused(reading.errors));
-  const { inputTokens, outputTokens } = reading.usage;
-  return Number.isSafeInteger(inputTokens + outputTokens) ? ok(reading.usage) : err(TOO_MANY);
+  const { counts, inputTokens, outputTokens } = reading.usage;
+  const inconsistent = [...new Set(readings.flatMap((one) => one.usage.inconsistent))];
+  return Number.isSafeInteger(inputTokens + outputTokens)
+    ? ok({ counts, inputTokens, outputTokens, inconsistent })
+    : err(TOO_MANY);
 }

@@ -1,6 +1,6 @@
 /**
- * The price book as callers use it: rows of a model, cached in the isolate for a moment, and events priced
- * by them. Prices never change, so that a stale cache can only miss one that was just added.
+ * The price book as callers use it: prices and aliases of a model, cached in the isolate for a moment, and events
+ * priced by them. Neither ever changes, so that a stale cache can only miss what was just added.
  */
 import { newId, type TenantId } from "@sessionplane/shared/ids";
 import { canonicalJson, sha256 } from "@sessionplane/shared/json";
@@ -9,55 +9,53 @@ import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { NewUsageEvent, PricedUsage } from "@sessionplane/shared/usage-event";
 import type { CatalogDb } from "../catalog/db.ts";
 import { pricesOfModels } from "../catalog/prices.ts";
-import { type Identity, type ModelName, modelOf, priceUsage } from "./price-usage.ts";
-import type { PriceRow } from "./resolve-price.ts";
+import { type BillingTerms, type Identity, modelOf, priceUsage } from "./price-usage.ts";
+import type { ModelName, ModelPrices } from "./resolve-price.ts";
 
-/** How long a price that was added elsewhere may be missed here. */
+/** How long a price or an alias that was added elsewhere may be missed here. */
 const CACHE_MS = 30_000;
 const MAX_CACHED_MODELS = 2_000;
 
-type Known = { readonly rows: readonly PriceRow[]; readonly until: number };
+type Known = { readonly prices: ModelPrices; readonly until: number };
 /** Lives as long as the isolate. A map is replaced, not emptied: what was read before is put into the old one. */
 let cache = new Map<string, Known>();
 
-/** After a price was added here, it holds here at once. */
+/** After a price or an alias was added here, it holds here at once. */
 export const forgetPrices = (): void => {
   cache = new Map();
 };
 
 const keyOf = (tenantId: TenantId, { provider, model }: ModelName): string => JSON.stringify([tenantId, provider, model]);
 
-/** The rows of each model, by `keyOf`: those that are not cached in one query. */
-async function rowsOfModels(
+/** The prices of each model, by `keyOf`: those that are not cached in one round. */
+async function pricesOf(
   db: CatalogDb,
   tenantId: TenantId,
   models: readonly ModelName[],
-): Promise<Map<string, readonly PriceRow[]>> {
+): Promise<(model: ModelName) => ModelPrices> {
   const now = Date.now();
-  const found = new Map<string, readonly PriceRow[]>();
+  const found = new Map<string, ModelPrices>();
   const missing = new Map<string, ModelName>();
   for (const model of models) {
     const key = keyOf(tenantId, model);
     const known = cache.get(key);
-    if (known !== undefined && known.until > now) found.set(key, known.rows);
+    if (known !== undefined && known.until > now) found.set(key, known.prices);
     else missing.set(key, model);
   }
-  if (missing.size === 0) return found;
   if (cache.size + missing.size > MAX_CACHED_MODELS) forgetPrices();
   const target = cache;
-  const rows = Map.groupBy(await pricesOfModels(db, tenantId, [...missing.values()]), (row) => keyOf(tenantId, row));
-  for (const key of missing.keys()) {
-    const known = { rows: rows.get(key) ?? [], until: now + CACHE_MS };
-    target.set(key, known);
-    found.set(key, known.rows);
+  const read = missing.size === 0 ? [] : await pricesOfModels(db, tenantId, [...missing.values()]);
+  for (const prices of read) {
+    const key = keyOf(tenantId, prices);
+    target.set(key, { prices, until: now + CACHE_MS });
+    found.set(key, prices);
   }
-  return found;
+  return (model) => found.get(keyOf(tenantId, model)) ?? { ...model, rows: [], aliases: [] };
 }
 
 /** What can price a tenant's calls of one model. */
-export async function rowsFor(db: CatalogDb, tenantId: TenantId, model: ModelName): Promise<readonly PriceRow[]> {
-  return (await rowsOfModels(db, tenantId, [model])).get(keyOf(tenantId, model)) ?? [];
-}
+export const pricesFor = async (db: CatalogDb, tenantId: TenantId, { provider, model }: ModelName): Promise<ModelPrices> =>
+  (await pricesOf(db, tenantId, [{ provider, model }]))({ provider, model });
 
 /** The event's id is the caller's or a new one; the fingerprint tells another event with the same id. */
 async function identify(event: NewUsageEvent): Promise<Identity> {
@@ -74,7 +72,7 @@ const pointAt = (refusal: Problem, pointer: string): Problem =>
 export async function priceEvents(
   db: CatalogDb,
   tenantId: TenantId,
-  markupBps: number,
+  terms: BillingTerms,
   events: readonly NewUsageEvent[],
   pointerOf: (index: number) => string,
 ): Promise<Result<PricedUsage[], Problem>> {
@@ -84,14 +82,14 @@ export async function priceEvents(
     if (!model.ok) return err(pointAt(model.error, pointerOf(index)));
     models.push(model.value);
   }
-  const rows = await rowsOfModels(db, tenantId, models);
+  const prices = await pricesOf(db, tenantId, models);
   const identities = await Promise.all(events.map(identify));
   const now = Date.now();
   const priced: PricedUsage[] = [];
   for (const [index, event] of events.entries()) {
     const [model, identity] = [models[index], identities[index]];
     if (model === undefined || identity === undefined) throw new Error("an event lost its model");
-    const one = priceUsage(event, identity, rows.get(keyOf(tenantId, model)) ?? [], markupBps, now);
+    const one = priceUsage(event, identity, prices(model), terms, now);
     if (!one.ok) return err(pointAt(one.error, pointerOf(index)));
     priced.push(one.value);
   }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type PriceRow, effectiveTo, resolvePrice } from "./resolve-price.ts";
+import { type AliasRow, type PriceRow, effectiveTo, pricesAt, resolvePrice } from "./resolve-price.ts";
 
 const row = (id: string, changes: Partial<PriceRow> = {}): PriceRow => ({
   ...{ id, tenantId: "", provider: "openai", model: "gpt-4o", class: "input", tierMin: 0, femtoUsdPerToken: 1 },
@@ -57,5 +57,65 @@ describe("resolvePrice", () => {
         expect(effectiveTo(all, found) ?? Infinity).toBeGreaterThan(at);
       }),
     );
+  });
+});
+
+describe("pricesAt", () => {
+  const alias = (id: string, target: string | null, changes: Partial<AliasRow> = {}): AliasRow => ({
+    ...{ id, tenantId: "", provider: "azure", model: "deployment" },
+    ...{ targetProvider: target === null ? null : "openai", targetModel: target, effectiveFrom: 0, recordedAt: 0 },
+    ...changes,
+  });
+  const found = (rows: PriceRow[], aliases: AliasRow[], at = 100, wanted: PriceRow["class"] = "input") => {
+    const used = pricesAt({ provider: "azure", model: "deployment", rows, aliases }, at);
+    return [resolvePrice(used.rows, wanted, { at, inputTokens: 0 })?.id ?? null, used.alias?.id ?? null];
+  };
+  const own = (id: string, changes: Partial<PriceRow> = {}) => row(id, { provider: "azure", model: "deployment", ...changes });
+
+  test("takes the model's own prices alone where one of them is in force, of any class", () => {
+    expect(found([own("own"), row("target")], [alias("a", "gpt-4o")])).toEqual(["own", null]);
+    expect(found([own("own", { class: "output" }), row("target")], [alias("a", "gpt-4o")])).toEqual([null, null]);
+    expect(found([own("plane"), own("tenant", { tenantId: "ten_a" }), row("target")], [alias("a", "gpt-4o")])).toEqual([
+      "tenant",
+      null,
+    ]);
+  });
+
+  test("takes the target's where the model had none at that moment, though it has one later", () => {
+    const rows = [own("later", { effectiveFrom: 101 }), row("target")];
+    expect([100, 101].map((at) => found(rows, [alias("a", "gpt-4o")], at)[0])).toEqual(["target", "later"]);
+  });
+
+  test("takes the tenant's price of the target before the plane's, in force at the moment", () => {
+    const rows = [row("plane"), row("tenant", { tenantId: "ten_a", effectiveFrom: 50 })];
+    expect([49, 50].map((at) => found(rows, [alias("a", "gpt-4o")], at)[0])).toEqual(["plane", "tenant"]);
+  });
+
+  test("takes the tenant's alias before the plane's, then the newest in force", () => {
+    const rows = [row("4o"), row("mini", { model: "gpt-4o-mini" })];
+    const aliases = [
+      ...[alias("old", "gpt-4o"), alias("new", "gpt-4o-mini", { effectiveFrom: 50 })],
+      alias("tenant", "gpt-4o", { tenantId: "ten_a", effectiveFrom: 70 }),
+    ];
+    expect([49, 50, 70].map((at) => found(rows, aliases, at))).toEqual([
+      ["4o", "old"],
+      ["mini", "new"],
+      ["4o", "tenant"],
+    ]);
+  });
+
+  test("ends with an alias of nothing, a tenant's own beside the plane's too", () => {
+    const aliases = [alias("a", "gpt-4o"), alias("end", null, { effectiveFrom: 50 })];
+    expect([49, 50].map((at) => found([row("target")], aliases, at))).toEqual([
+      ["target", "a"],
+      [null, null],
+    ]);
+    const apart = [alias("a", "gpt-4o"), alias("none", null, { tenantId: "ten_a" })];
+    expect(found([row("target")], apart)).toEqual([null, null]);
+  });
+
+  test("goes one step: an alias of the target is not followed", () => {
+    const chain = alias("b", "gpt-4o", { model: "middle", provider: "openai" });
+    expect(found([row("target")], [alias("a", "middle"), chain])).toEqual([null, "a"]);
   });
 });

@@ -1,8 +1,11 @@
 /**
- * Reads counts out of one usage report and gathers what is wrong with it, so that a refusal names every
- * field. Used by the shapes alone; knows nothing of them.
+ * Reads counts out of one usage report and gathers what is wrong with it: counts that are none, so that a
+ * refusal names every field, and sums that differ, which are told and do not count twice. Used by the shapes
+ * alone; knows nothing of them.
  */
 import type { FieldProblem } from "@sessionplane/shared/problem";
+import { TOKEN_CLASSES } from "@sessionplane/shared/price";
+import type { UsageCounts } from "@sessionplane/shared/usage-event";
 
 export type UsageReport = Readonly<Record<string, unknown>>;
 
@@ -14,6 +17,8 @@ export const sum = (counts: readonly (number | undefined)[]): number =>
 
 export class UsageReader {
   readonly errors: FieldProblem[] = [];
+  /** What does not add up, a sentence each. */
+  readonly inconsistent: string[] = [];
   readonly #report: UsageReport;
 
   constructor(report: UsageReport) {
@@ -50,20 +55,29 @@ export class UsageReader {
   }
 
   /**
-   * What is left of the total at `path` when its parts are taken out. `stated` is what the report says is
-   * left, where it does; it stands in for a total that is absent.
+   * The total at `path` as its parts and the class of what is left of it, `stated` where the report says how much
+   * that is. They never add up to more than the total: what is left gives way first, then the parts, the last of
+   * `TOKEN_CLASSES` before the first. Without a total the parts stand as they are.
    */
-  rest(path: string, parts: readonly (number | undefined)[], stated?: number): number {
+  split(path: string, rest: (typeof TOKEN_CLASSES)[number], parts: UsageCounts, stated?: number): UsageCounts {
     const whole = this.count(path);
-    if (whole === undefined) return stated ?? 0;
-    const left = whole - sum(parts);
-    if (left >= 0 && (stated === undefined || stated === left)) return left;
-    this.inconsistent(path, `is ${whole}, but its parts add up to ${sum([...parts, stated])}`);
-    return 0;
+    if (whole === undefined) return { ...parts, [rest]: stated ?? 0 };
+    let left = whole;
+    const counts: Partial<Record<keyof UsageCounts, number>> = {};
+    for (const name of TOKEN_CLASSES) {
+      const part = parts[name];
+      if (part === undefined) continue;
+      counts[name] = Math.min(part, left);
+      left -= counts[name];
+    }
+    const told = sum(Object.values(parts));
+    if (told > whole || (stated !== undefined && told + stated !== whole)) this.differs(path, whole, told + (stated ?? 0));
+    return { ...counts, [rest]: left };
   }
 
-  inconsistent(field: string, message: string): void {
-    this.errors.push({ pointer: `/usage/${field}`, code: "inconsistent_usage", message });
+  /** Told, and no reason to refuse: the call was made, and its report is all that is known of it. */
+  differs(path: string, stated: number, added: number): void {
+    this.inconsistent.push(`${path} is ${stated}, but its parts add up to ${added}`);
   }
 
   #checked(value: unknown, path: readonly string[]): number | undefined {

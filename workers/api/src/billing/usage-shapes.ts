@@ -27,12 +27,10 @@ const AI_SDK: UsageShape = {
     const read = reader.first(["inputTokenDetails", "cacheReadTokens"], ["cachedInputTokens"]);
     const write = reader.count("inputTokenDetails", "cacheWriteTokens");
     const reasoning = reader.first(["outputTokenDetails", "reasoningTokens"], ["reasoningTokens"]);
+    const [plain, text] = [reader.count("inputTokenDetails", "noCacheTokens"), reader.count("outputTokenDetails", "textTokens")];
     return {
-      input: reader.rest("inputTokens", [read, write], reader.count("inputTokenDetails", "noCacheTokens")),
-      cache_read: read,
-      cache_write_5m: write,
-      output: reader.rest("outputTokens", [reasoning], reader.count("outputTokenDetails", "textTokens")),
-      reasoning,
+      ...reader.split("inputTokens", "input", { cache_read: read, cache_write_5m: write }, plain),
+      ...reader.split("outputTokens", "output", { reasoning }, text),
     };
   },
 };
@@ -52,13 +50,8 @@ function readOpenAi(reader: UsageReader, input: string, output: string): UsageCo
   const reasoning = reader.count(outputDetails, "reasoning_tokens");
   const audioOut = reader.count(outputDetails, "audio_tokens");
   return {
-    input: reader.rest(input, [read, write, audioIn]),
-    input_audio: audioIn,
-    cache_read: read,
-    cache_write_5m: write,
-    output: reader.rest(output, [reasoning, audioOut]),
-    reasoning,
-    output_audio: audioOut,
+    ...reader.split(input, "input", { input_audio: audioIn, cache_read: read, cache_write_5m: write }),
+    ...reader.split(output, "output", { reasoning, output_audio: audioOut }),
   };
 }
 
@@ -90,8 +83,7 @@ const ANTHROPIC: UsageShape = {
     return {
       input: reader.count("input_tokens"),
       cache_read: reader.count("cache_read_input_tokens"),
-      cache_write_5m: reader.rest("cache_creation_input_tokens", [long], short),
-      cache_write_1h: long,
+      ...reader.split("cache_creation_input_tokens", "cache_write_5m", { cache_write_1h: long }, short),
       output: reader.count("output_tokens"),
       web_search: reader.count("server_tool_use", "web_search_requests"),
     };
@@ -108,13 +100,12 @@ const GEMINI: UsageShape = {
     // The cached part of the audio is in both counts: it is billed as cached.
     const audioIn = heard === undefined ? undefined : Math.max(0, heard - (reader.modality("cacheTokensDetails", "AUDIO") ?? 0));
     const audioOut = reader.modality("candidatesTokensDetails", "AUDIO");
+    const prompt = reader.split("promptTokenCount", "input", { input_audio: audioIn, cache_read: cached });
     return {
-      input: reader.rest("promptTokenCount", [cached, audioIn]) + (reader.count("toolUsePromptTokenCount") ?? 0),
-      input_audio: audioIn,
-      cache_read: cached,
-      output: reader.rest("candidatesTokenCount", [audioOut]),
+      ...prompt,
+      input: (prompt.input ?? 0) + (reader.count("toolUsePromptTokenCount") ?? 0),
+      ...reader.split("candidatesTokenCount", "output", { output_audio: audioOut }),
       reasoning: reader.count("thoughtsTokenCount"),
-      output_audio: audioOut,
     };
   },
 };
@@ -127,11 +118,8 @@ const OPENTELEMETRY: UsageShape = {
     const write = reader.count("gen_ai.usage.cache_creation.input_tokens");
     const reasoning = reader.count("gen_ai.usage.reasoning.output_tokens");
     return {
-      input: reader.rest("gen_ai.usage.input_tokens", [read, write]),
-      cache_read: read,
-      cache_write_5m: write,
-      output: reader.rest("gen_ai.usage.output_tokens", [reasoning]),
-      reasoning,
+      ...reader.split("gen_ai.usage.input_tokens", "input", { cache_read: read, cache_write_5m: write }),
+      ...reader.split("gen_ai.usage.output_tokens", "output", { reasoning }),
     };
   },
 };

@@ -5,6 +5,7 @@ import { formatInstant } from "@sessionplane/shared/fields";
 import { type ApiKeyId, type TenantId, parseId } from "@sessionplane/shared/ids";
 import type { Principal } from "../http/principal.ts";
 import { type AuditEntry, auditStatement } from "./audit-events.ts";
+import { withDefaults } from "@sessionplane/shared/tenant";
 import type { CatalogDb } from "./db.ts";
 import { type InstantList, inOrder, pastCursor } from "./instant-list.ts";
 import { apiKeys, tenants } from "./schema.ts";
@@ -91,7 +92,7 @@ export async function findPrincipal(db: CatalogDb, hash: string, now: number): P
     scopes: row.scopes,
     tenantId,
     suspended: row.status === "suspended",
-    settings: row.settings,
+    settings: withDefaults(row.settings),
   };
 }
 

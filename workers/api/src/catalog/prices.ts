@@ -1,32 +1,54 @@
 /** The `prices` table as it is read: what prices a call, and the operators' list. `price-entries.ts` writes it. */
-import { and, eq, getTableColumns, inArray, sql } from "drizzle-orm";
+import { type SQL, and, eq, getTableColumns, inArray, sql } from "drizzle-orm";
 import { formatInstant } from "@sessionplane/shared/fields";
 import type { TenantId } from "@sessionplane/shared/ids";
 import { formatUsdPerMillion } from "@sessionplane/shared/money";
 import type { Price, UsageClass } from "@sessionplane/shared/price";
-import type { ModelName } from "../billing/price-usage.ts";
-import { type PriceRow, effectiveTo } from "../billing/resolve-price.ts";
+import { type AliasRow, type ModelName, type ModelPrices, type PriceRow, effectiveTo } from "../billing/resolve-price.ts";
 import type { CatalogDb } from "./db.ts";
 import { type InstantList, inOrder, pastCursor } from "./instant-list.ts";
 import { PLANE } from "./price-entries.ts";
-import { prices } from "./ledger-schema.ts";
+import { priceAliases, prices } from "./ledger-schema.ts";
 
 /** Whose prices hold: the plane's alone, or a tenant's own beside them. */
 export type PriceOwner = TenantId | "plane";
 
-/** The rows that can price an owner's calls of these models, in one query. */
-export async function pricesOfModels(db: CatalogDb, owner: PriceOwner, models: readonly ModelName[]): Promise<PriceRow[]> {
+/** Which aliases and prices can price an owner's calls of these models: a model's own, and its aliases' targets'. */
+export function conditionsOf(
+  owner: PriceOwner,
+  models: readonly ModelName[],
+): { aliases: SQL | undefined; prices: SQL | undefined } {
   const named = JSON.stringify(models.map(({ provider, model }) => [provider, model]));
-  return db
-    .select()
-    .from(prices)
-    .where(
-      and(
-        sql`(${prices.provider}, ${prices.model}) IN (SELECT value->>0, value->>1 FROM json_each(${named}))`,
-        inArray(prices.tenantId, owner === "plane" ? [PLANE] : [PLANE, owner]),
-      ),
-    )
-    .all();
+  const owners = owner === "plane" ? [PLANE] : [PLANE, owner];
+  const asked = sql`SELECT value->>0, value->>1 FROM json_each(${named})`;
+  const { provider, model, tenantId, targetProvider, targetModel } = priceAliases;
+  const aliases = and(sql`(${provider}, ${model}) IN (${asked})`, inArray(tenantId, owners));
+  // Wrapped: SQLite seeks no index for what is IN a compound SELECT, and would read the whole book.
+  const names = sql`SELECT * FROM (${asked} UNION SELECT ${targetProvider}, ${targetModel} FROM ${priceAliases} WHERE ${aliases})`;
+  return { aliases, prices: and(sql`(${prices.provider}, ${prices.model}) IN (${names})`, inArray(prices.tenantId, owners)) };
+}
+
+/** All of it in one round, whatever the number of models. */
+export async function pricesOfModels(db: CatalogDb, owner: PriceOwner, models: readonly ModelName[]): Promise<ModelPrices[]> {
+  const conditions = conditionsOf(owner, models);
+  const [aliases, rows] = await db.batch([
+    db.select().from(priceAliases).where(conditions.aliases),
+    db.select().from(prices).where(conditions.prices),
+  ]);
+  return byModel(models, aliases, rows);
+}
+
+const keyOf = ({ provider, model }: ModelName): string => JSON.stringify([provider, model]);
+
+/** What of all aliases and rows is of each model. */
+function byModel(models: readonly ModelName[], aliases: readonly AliasRow[], rows: readonly PriceRow[]): ModelPrices[] {
+  const [aliasesOf, rowsOf] = [Map.groupBy(aliases, keyOf), Map.groupBy(rows, keyOf)];
+  return models.map(({ provider, model }) => {
+    const own = aliasesOf.get(keyOf({ provider, model })) ?? [];
+    const targets = own.map((alias) => keyOf({ provider: alias.targetProvider ?? "", model: alias.targetModel ?? "" }));
+    const names = new Set([keyOf({ provider, model }), ...targets]);
+    return { provider, model, aliases: own, rows: [...names].flatMap((name) => rowsOf.get(name) ?? []) };
+  });
 }
 
 export type PriceFilter = Omit<InstantList, "createdAt"> & {

@@ -2,7 +2,7 @@
 import { and, eq } from "drizzle-orm";
 import { formatInstant } from "@sessionplane/shared/fields";
 import type { TenantId } from "@sessionplane/shared/ids";
-import type { Tenant } from "@sessionplane/shared/tenant";
+import { type Tenant, withDefaults } from "@sessionplane/shared/tenant";
 import { type AuditEntry, auditStatement } from "./audit-events.ts";
 import { type CatalogDb, isUniqueViolation } from "./db.ts";
 import { type InstantList, inOrder, pastCursor, within } from "./instant-list.ts";
@@ -95,7 +95,7 @@ function toTenant(row: typeof tenants.$inferSelect): Tenant {
     external_id: row.externalId,
     status: row.status,
     metadata: row.metadata,
-    settings: row.settings,
+    settings: withDefaults(row.settings),
     created_at: formatInstant(row.createdAt),
     updated_at: formatInstant(row.updatedAt),
     revision: row.revision,

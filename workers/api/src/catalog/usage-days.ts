@@ -13,7 +13,7 @@ export async function firstQuarter(db: CatalogDb, tenantId: TenantId): Promise<n
 }
 
 /** ?1: `[{start, end}]`, days in order without a gap; ?2: whose. */
-const SUM_UP = `
+export const SUM_UP_QUARTERS = `
 INSERT INTO usage_days (tenant_id, start, "end", session_id, user_id, provider, model, purpose, class,
   events, quantity, list_nano, billed_nano, unpriced_events)
 SELECT r.tenant_id, day.value->>'$.start', day.value->>'$.end', r.session_id, r.user_id, r.provider, r.model, r.purpose, r.class,
@@ -25,15 +25,15 @@ ON CONFLICT DO UPDATE SET events = events + excluded.events, quantity = quantity
   list_nano = list_nano + excluded.list_nano, billed_nano = billed_nano + excluded.billed_nano,
   unpriced_events = unpriced_events + excluded.unpriced_events`;
 
-const REMOVE = "DELETE FROM usage_rollups WHERE tenant_id = ?1 AND bucket >= ?2 AND bucket < ?3";
+export const REMOVE_QUARTERS = "DELETE FROM usage_rollups WHERE tenant_id = ?1 AND bucket >= ?2 AND bucket < ?3";
 
 /** The quarters of these days, in order without a gap, as days. How many quarters' sums there were. */
 export async function foldIntoDays(catalog: D1Database, tenantId: TenantId, days: readonly Interval[]): Promise<number> {
   const [first, last] = [days[0], days.at(-1)];
   if (first === undefined || last === undefined) return 0;
   const [, removed] = await catalog.batch([
-    catalog.prepare(SUM_UP).bind(JSON.stringify(days), tenantId),
-    catalog.prepare(REMOVE).bind(tenantId, first.start, last.end),
+    catalog.prepare(SUM_UP_QUARTERS).bind(JSON.stringify(days), tenantId),
+    catalog.prepare(REMOVE_QUARTERS).bind(tenantId, first.start, last.end),
   ]);
   return removed?.meta.changes ?? 0;
 }

@@ -20,6 +20,7 @@ export type UsageFilter = Omit<InstantList, "createdAt"> & {
   readonly model?: string | undefined;
   readonly purpose?: string | undefined;
   readonly unpriced?: boolean;
+  readonly inconsistent?: boolean;
 };
 
 export type TenantUsageEvent = UsageEvent & { readonly tenant_id: string };
@@ -43,6 +44,7 @@ export async function listUsageEvents(db: CatalogDb, scope: Scope, filter: Usage
         equals(usageEvents.model, filter.model),
         equals(usageEvents.purpose, filter.purpose),
         filter.unpriced === true ? eq(usageEvents.unpriced, 1) : undefined,
+        filter.inconsistent === true ? eq(usageEvents.inconsistent, 1) : undefined,
         within(occurredAt, filter.occurredAt),
         pastCursor(occurredAt, eventId, filter),
       ),
@@ -129,15 +131,19 @@ type UnpricedRow = {
   last_at: number;
 };
 
-/** Classes of models that were used and have no price, the most used first. */
+/**
+ * Classes of models that were used and have no price, the most used first. What holds of a call is its last
+ * correction's word, which may have priced one class and not the other, or have taken a price away.
+ */
 export async function unpricedModels(db: CatalogDb, scope: Scope, limit: number): Promise<UnpricedModel[]> {
   const tenant = scope === "all_tenants" ? sql`true` : sql`u.tenant_id = ${scope}`;
   const rows = await db.all<UnpricedRow>(sql`
 SELECT u.provider AS provider, u.model AS model, line.value->>'$.class' AS class, count(*) AS events,
   sum(line.value->>'$.quantity') AS quantity, min(u.occurred_at) AS first_at, max(u.occurred_at) AS last_at
 FROM usage_events AS u, json_each(u.event, '$.lines') AS line
-WHERE ${tenant} AND u.unpriced = 1 AND NOT EXISTS (SELECT 1 FROM usage_events AS a WHERE a.tenant_id = u.tenant_id
-    AND a.session_id = u.session_id AND a.adjusts = u.event_id AND a.unpriced = -1) AND (line.value->>'$.list_nano') IS NULL
+WHERE ${tenant} AND (u.unpriced = 1 OR u.adjusts IS NOT NULL) AND (line.value->>'$.list_nano') IS NULL
+  AND NOT EXISTS (SELECT 1 FROM usage_events AS later WHERE later.tenant_id = u.tenant_id AND later.session_id = u.session_id
+    AND later.adjusts = coalesce(u.adjusts, u.event_id) AND later.seq > u.seq)
 GROUP BY 1, 2, 3 ORDER BY events DESC, provider, model, class LIMIT ${limit}`);
   return rows.map(({ first_at: first, last_at: last, ...row }) => ({
     ...row,

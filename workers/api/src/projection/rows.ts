@@ -13,6 +13,7 @@ const usageRow = (owner: Owner, { seq, recorded_at: recorded, event }: UsageFact
   list: sumOf(event.lines.map((line) => line.list_nano)),
   billed: sumOf(event.lines.map((line) => line.billed_nano)),
   unpriced: event.adjustment?.unpriced_change ?? Number(isUnpriced(event)),
+  inconsistent: Number((event.inconsistent ?? []).length > 0),
   event,
 });
 

@@ -8,7 +8,7 @@
 const IS_ARCHIVED = (row: string): string => `EXISTS (SELECT 1 FROM archived_usage AS a
   WHERE a.tenant_id = ${row}->>'$.tenant' AND a.session_id = ${row}->>'$.session' AND a.through_seq >= (${row}->>'$.seq'))`;
 
-/** ?1: `[{tenant, session, seq, recorded, bucket, event, list, billed, unpriced}]`, each event once. */
+/** ?1: `[{tenant, session, seq, recorded, bucket, event, list, billed, unpriced, inconsistent}]`, each event once. */
 export const ADD_TO_ROLLUPS = `
 INSERT INTO usage_rollups (tenant_id, bucket, session_id, user_id, provider, model, purpose, class,
   events, quantity, list_nano, billed_nano, unpriced_events)
@@ -29,10 +29,11 @@ ON CONFLICT (tenant_id, bucket, session_id, user_id, provider, model, purpose, c
 /** ?1 as above. */
 export const ADD_EVENTS = `
 INSERT INTO usage_events (tenant_id, session_id, event_id, seq, user_id, provider, model, purpose, status,
-  occurred_at, recorded_at, list_nano, billed_nano, unpriced, adjusts, event)
+  occurred_at, recorded_at, list_nano, billed_nano, unpriced, adjusts, inconsistent, event)
 SELECT value->>'$.tenant', value->>'$.session', value->>'$.event.id', value->>'$.seq', value->>'$.event.user_id',
   value->>'$.event.provider', value->>'$.event.model', value->>'$.event.purpose', value->>'$.event.status',
-  value->>'$.event.occurred_at', value->>'$.recorded', value->>'$.list', value->>'$.billed', value->>'$.unpriced', value->>'$.event.adjustment.of', value->'$.event'
+  value->>'$.event.occurred_at', value->>'$.recorded', value->>'$.list', value->>'$.billed', value->>'$.unpriced', value->>'$.event.adjustment.of',
+  value->>'$.inconsistent', value->'$.event'
 FROM json_each(?1) WHERE NOT ${IS_ARCHIVED("value")}
 ON CONFLICT DO NOTHING`;
 

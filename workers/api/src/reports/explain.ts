@@ -1,5 +1,5 @@
 /** The SQL that explains a report's cell: its calls' lines by model, class and price. */
-import { BY_LINE_SUMS, LINE_SUMS, type LineSum, lineSumSchema } from "@sessionplane/shared/explained-cost";
+import { type LineSum, lineSumSchema, lineSums } from "@sessionplane/shared/explained-cost";
 import type { TenantScope } from "../http/tenant-scope.ts";
 import type { Interval } from "./buckets.ts";
 import { EVENTS_OF, type ReportFilter, type ReportSql } from "./query.ts";
@@ -20,9 +20,7 @@ WITH told AS (
     AND e.occurred_at >= (b.value->>'$.start') AND e.occurred_at < (b.value->>'$.end')
   WHERE (?4 IS NULL OR e.session_id = ?4) AND (?5 IS NULL OR coalesce(e.user_id, '') = ?5) AND (?6 IS NULL OR e.model = ?6)
     AND (?7 IS NULL OR e.provider = ?7) AND (?8 IS NULL OR e.purpose = ?8) AND ${HAS_TAGS})
-SELECT ${LINE_SUMS}
-FROM told AS e, json_each(e.event, '$.lines') AS l
-WHERE (?9 IS NULL OR l.value->>'$.class' = ?9) ${BY_LINE_SUMS}
+${lineSums("told", "(?9 IS NULL OR l.value->>'$.class' = ?9)")}
 LIMIT ?10`;
 
 /** The statement and its parameters. Pure: tests run it on a plain SQLite. */

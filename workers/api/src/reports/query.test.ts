@@ -392,4 +392,23 @@ describe("an explanation", () => {
     expect(lines).toMatchObject([{ events: 1, adjustments: 1, quantity: 4, list: { amount: "0.000000008" } }]);
     expect(totals).toMatchObject({ events: 1, adjustments: 1, cost: { amount: "0.000000008" } });
   });
+
+  test("tells the provider's word from what is not known, and takes back a line where it was", () => {
+    const told = { ...line("input", 9, 50), price: null };
+    const unknown = line("input", 10, null);
+    const fix = {
+      ...event("fix", START, [{ ...unknown, quantity: -10, list_nano: 0, billed_nano: 0 }, line("input", 10, 20)]),
+      adjustment: { of: "b", reason: "priced", reversed: 1, unpriced_change: -1 },
+    };
+    const all = [event("a", START, [told]), event("b", START, [unknown]), event("c", START, [line("input", 4, null)]), fix];
+    const used = all.map((one) => ({ tenant: TENANTS[0], session: SESSIONS[0], event: one }));
+    const ask: Ask = { start: START, end: START + 1, bucket: "day", zone: "UTC", grouping: NO_GROUPS, scope: TENANTS[0] };
+    const { lines, totals } = explain(catalogOf(used), ask, { tags: [] });
+    expect(lines.map((one) => [one.cost_source, one.quantity, one.events, one.adjustments, one.list?.amount ?? null])).toEqual([
+      [null, 4, 2, 1, null],
+      ["provider", 9, 1, 0, "0.000000050"],
+      ["prices", 10, 0, 1, "0.000000020"],
+    ]);
+    expect(totals).toMatchObject({ events: 3, adjustments: 1, unpriced_events: 1, cost: { amount: "0.000000070" } });
+  });
 });

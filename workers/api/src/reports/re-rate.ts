@@ -4,13 +4,14 @@
  */
 import type { SessionId, TenantId } from "@sessionplane/shared/ids";
 import { formatMoney } from "@sessionplane/shared/money";
-import { isUnpriced, linesNow, sumOf } from "@sessionplane/shared/priced-usage";
+import { inconsistentNow, isByProvider, isUnpriced, linesNow, sumOf } from "@sessionplane/shared/priced-usage";
 import type { ReRating } from "@sessionplane/shared/price";
-import type { UsageLine } from "@sessionplane/shared/usage-event";
+import { DEFAULT_TENANT_SETTINGS, type TenantSettings } from "@sessionplane/shared/tenant";
+import type { PricedUsage, UsageLine } from "@sessionplane/shared/usage-event";
 import type { CatalogDb } from "../catalog/db.ts";
 import { findTenant } from "../catalog/tenants.ts";
 import { type EventRow, adjustmentsOf, placeOf } from "../catalog/usage-events.ts";
-import { rowsFor } from "../billing/price-book.ts";
+import { pricesFor } from "../billing/price-book.ts";
 import { rerate } from "../billing/price-usage.ts";
 
 export type Rerated = {
@@ -20,9 +21,26 @@ export type Rerated = {
   readonly before: readonly UsageLine[];
   readonly after: UsageLine[];
   readonly tokens: { readonly input: number; readonly output: number };
+  /** What of the report that holds does not add up. */
+  readonly inconsistent: readonly string[];
 };
 
 type Ids = { readonly tenantId: TenantId; readonly sessionId: SessionId };
+
+/** The settings of each tenant, read once. */
+function settingsReader(db: CatalogDb): (id: TenantId) => Promise<TenantSettings> {
+  const known = new Map<TenantId, Promise<TenantSettings>>();
+  const read = async (id: TenantId) => (await findTenant(db, id))?.settings ?? DEFAULT_TENANT_SETTINGS;
+  return (id) => {
+    const settings = known.get(id) ?? read(id);
+    known.set(id, settings);
+    return settings;
+  };
+}
+
+/** What counts where a price is missing: what did so before, and what does by the tenant's settings now. */
+const providerCostOf = (event: PricedUsage, before: readonly UsageLine[], settings: TenantSettings): number | null =>
+  settings.trust_provider_cost || isByProvider({ lines: before }) ? (event.provider_cost_nano ?? null) : null;
 
 /** Each call as it is and as it would be. `idsOf`: null for what are no ids, which never happens to our own rows. */
 export async function rerateAll(
@@ -31,27 +49,26 @@ export async function rerateAll(
   idsOf: (row: EventRow) => Ids | null,
 ): Promise<Rerated[]> {
   const corrections = await adjustmentsOf(db, rows);
-  const markups = new Map<string, number>();
+  const settingsOf = settingsReader(db);
   const all: Rerated[] = [];
   for (const row of rows) {
     const ids = idsOf(row);
     if (ids === null) continue;
-    const adjustments = (corrections.get(placeOf(row)) ?? []).map(({ event }) => event);
-    const told = [row.event, ...adjustments];
+    const { event } = row;
+    const adjustments = (corrections.get(placeOf(row)) ?? []).map((one) => one.event);
+    const told = [event, ...adjustments];
     const tokens = {
-      input: sumOf(told.map((event) => event.input_tokens)),
-      output: sumOf(told.map((event) => event.output_tokens)),
+      input: sumOf(told.map((one) => one.input_tokens)),
+      output: sumOf(told.map((one) => one.output_tokens)),
     };
-    let markup = row.event.markup_bps ?? markups.get(row.tenantId);
-    if (markup === undefined) {
-      markup = (await findTenant(db, ids.tenantId))?.settings.markup_bps ?? 0;
-      markups.set(row.tenantId, markup);
-    }
-    const prices = await rowsFor(db, ids.tenantId, row);
-    const before = linesNow(row.event, adjustments);
-    const after = rerate(before, prices, { at: row.occurredAt, inputTokens: tokens.input }, markup);
+    const settings = await settingsOf(ids.tenantId);
+    const prices = await pricesFor(db, ids.tenantId, row);
+    const before = linesNow(event, adjustments);
+    const moment = { at: row.occurredAt, inputTokens: tokens.input };
+    const markup = event.markup_bps ?? settings.markup_bps;
+    const after = rerate(before, prices, moment, markup, providerCostOf(event, before, settings));
     // What no cell holds stays as it is.
-    if (after !== null) all.push({ ...ids, row, before, after, tokens });
+    if (after !== null) all.push({ ...ids, row, before, after, tokens, inconsistent: inconsistentNow(event, adjustments) });
   }
   return all;
 }

@@ -14,6 +14,7 @@ import { segments, standing } from "@sessionplane/engine/history/apply-overlays"
 import type { NewOverlay } from "@sessionplane/engine/storage/sqlite/overlays";
 import { within } from "@sessionplane/engine/tree/runs";
 import type { SessionStore } from "../session-store.ts";
+import { recordEvent } from "../usage/record-event.ts";
 import { type JobRow, feedsOf, policyOf } from "./job-store.ts";
 import { placeOverlay } from "./overlays.ts";
 import { endStale, refreshed, stillStands } from "./stale.ts";
@@ -132,7 +133,7 @@ export function recordUsage(
 
 /** How many of them were new. */
 const recordAll = (store: SessionStore, id: JobId, usage: readonly PricedUsage[], now: number): number =>
-  usage.map((event) => store.ledger.record(event, id, now)).filter(({ status }) => status === "created").length;
+  usage.map((event) => recordEvent(store, event, id, now)).filter(({ status }) => status === "created").length;
 
 /** The range's originals, in tokens: what the overlay stands for, not what an earlier one had made of it. */
 function originalTokens(store: SessionStore, job: JobRow): number {

@@ -1,5 +1,5 @@
 /** The ledger added up: by user, by message, by price. Reads only. Running totals tell what each event changed. */
-import { BY_LINE_SUMS, LINE_SUMS, type LineSum, lineSumSchema } from "@sessionplane/shared/explained-cost";
+import { type LineSum, lineSumSchema, lineSums } from "@sessionplane/shared/explained-cost";
 import { formatMoney } from "@sessionplane/shared/money";
 import type { SessionUsage } from "@sessionplane/shared/session";
 
@@ -40,8 +40,8 @@ const BY_USER = `${TOLD}
 SELECT told.event->>'$.user_id' AS user, told.event->>'$.purpose' = 'compaction' AS compaction, ${SUMS} FROM told GROUP BY 1, 2 ORDER BY 1`;
 const BY_MESSAGE = `${TOLD}
 SELECT messages.seq AS seq, ${SUMS} FROM told LEFT JOIN messages ON messages.id = told.event->>'$.message_id' GROUP BY 1 ORDER BY 1`;
-const BY_PRICE = `${TOLD}, e AS (SELECT event, id AS place, events AS calls, unpriced FROM told)
-SELECT ${LINE_SUMS} FROM e, json_each(e.event, '$.lines') AS l ${BY_LINE_SUMS} LIMIT ?`;
+const CALLS = "(SELECT event, id AS place, events AS calls, unpriced FROM told)";
+const BY_PRICE = `${TOLD} ${lineSums(CALLS, "true")} LIMIT ?`;
 
 export type SpentByUser = Spent & { readonly user: string | null; readonly compaction: number };
 /** `seq`: the message's; null for calls that name none, or none that is there. */

@@ -15,6 +15,7 @@ import { adjust, explainUsage, recorded, toAdjustment, toUsageEvent } from "@ses
 import { seqPage } from "../seq-page.ts";
 import type { SessionStore } from "../session-store.ts";
 import { toStored } from "./ledger.ts";
+import { recordEvent } from "./record-event.ts";
 
 const OVERFLOW = problem("amount_overflow", "With these events a total of the session would be too large to be exact.");
 
@@ -52,7 +53,7 @@ const replay = (store: SessionStore, receipt: string): RecordedUsage[] =>
 export function recordUsage(store: SessionStore, input: Input, now: number): Result<Written<readonly RecordedUsage[]>, Problem> {
   const effect = () => {
     if (!store.ledger.holds(input.events)) return err(OVERFLOW);
-    const reply = input.events.map((event) => store.ledger.record(event, null, now));
+    const reply = input.events.map((event) => recordEvent(store, event, null, now));
     calibrate(store, input.events, reply);
     const receipt: Receipt = reply.map(({ id, status }) => [id, status]);
     return ok({ reply, receipt: JSON.stringify(receipt) });

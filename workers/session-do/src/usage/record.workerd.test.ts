@@ -24,6 +24,19 @@ test("each event counts once: created, duplicate or conflict", async () => {
   });
 });
 
+test("an event without a user is of the session's user at that moment, and the same event again is the same one", async () => {
+  const session = await opened({ user_id: "ann" });
+  const usersOf = async () => valueOf(await session.rpc().listUsageEvents({ limit: 9 })).items.map((event) => event.user_id);
+  await record(session, [usage("a"), usage("b", { user_id: "bob" })]);
+  expect(await usersOf()).toEqual(["bob", "ann"]);
+  valueOf(await session.rpc().patch({ patch: { user_id: "eve" }, rules: RULES }));
+  expect((await record(session, [usage("a"), usage("c")])).map((one) => one.status)).toEqual(["duplicate", "created"]);
+  const correction = { lines: [], input_tokens: 0, output_tokens: 0, raw_usage: "{}" };
+  const idempotency = { key: "k", fingerprint: "" };
+  valueOf(await session.rpc().adjustUsage({ event_id: "a", id: "d", reason: "r", to: correction, idempotency }));
+  expect(await usersOf()).toEqual(["ann", "eve", "bob", "ann"]);
+});
+
 test("a conflict shows what is stored", async () => {
   const session = await opened();
   await record(session, [usage("a")]);

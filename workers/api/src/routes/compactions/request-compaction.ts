@@ -29,7 +29,7 @@ async function withCost(c: Context<AppEnv>, tenant: TenantPrincipal, plan: Compa
   const usage = { input: plan.tokens, output: plan.target_tokens };
   const event = { id: "planned", model: plan.model, purpose: "compaction" as const, status: "estimated" as const, usage };
   const { tenantId, settings } = tenant;
-  const priced = await priceEvents(connect(c.env.CATALOG), tenantId, settings.markup_bps, [event], () => "/model");
+  const priced = await priceEvents(connect(c.env.CATALOG), tenantId, settings, [event], () => "/model");
   const lines = priced.ok ? (priced.value[0]?.lines ?? []) : [];
   const billed = lines.map((line) => line.billed_nano);
   if (lines.length === 0 || billed.includes(null)) return { plan, estimated_cost: null };

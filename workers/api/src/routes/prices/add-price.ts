@@ -7,6 +7,7 @@ import { type Result, err, ok } from "@sessionplane/shared/result";
 import { forgetPrices } from "../../billing/price-book.ts";
 import { connect } from "../../catalog/db.ts";
 import { compareEntries, insertEntries, toEntry } from "../../catalog/price-entries.ts";
+import { ofModel } from "../../billing/resolve-price.ts";
 import { priceAmong, pricesOfModels } from "../../catalog/prices.ts";
 import { findTenant } from "../../catalog/tenants.ts";
 import type { AppEnv } from "../../env.ts";
@@ -32,7 +33,7 @@ async function addPrice(c: Context<AppEnv>, input: NewPrice): Promise<Result<Pri
   if (verdict === "conflict") return err(CONFLICT);
   if (verdict === "new") await insertEntries(db, [entry], auditOf(c, "price.add", entry.id, tenantId));
   forgetPrices();
-  const rows = await pricesOfModels(db, tenantId ?? "plane", [input]);
+  const rows = (await pricesOfModels(db, tenantId ?? "plane", [input])).flatMap((prices) => ofModel(prices, input));
   const row = rows.find(
     (one) =>
       one.tenantId === entry.tenant &&

@@ -28,12 +28,15 @@ function idsOf(row: EventRow) {
 /** The key is the event and what it becomes: a request that is repeated corrects nothing twice. */
 async function correct(
   c: Context<AppEnv>,
-  { tenantId, sessionId, row, after, tokens }: Rerated,
+  { tenantId, sessionId, row, after, tokens, inconsistent }: Rerated,
 ): Promise<Result<unknown, Problem>> {
   const id = newId("usage");
   const input = {
     ...{ event_id: row.eventId, id, reason: REASON },
-    to: { lines: after, input_tokens: tokens.input, output_tokens: tokens.output, raw_usage: row.event.raw_usage },
+    to: {
+      ...{ lines: after, input_tokens: tokens.input, output_tokens: tokens.output, raw_usage: row.event.raw_usage },
+      ...(inconsistent.length === 0 ? {} : { inconsistent: [...inconsistent] }),
+    },
     idempotency: { key: `re-rate ${id}`, fingerprint: "" },
   };
   return callObject(c.env, tenantId, sessionId, (session) => session.adjustUsage(input));

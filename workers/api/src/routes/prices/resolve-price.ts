@@ -6,7 +6,7 @@ import { tenantIdSchema } from "@sessionplane/shared/ids";
 import { err, ok } from "@sessionplane/shared/result";
 import { type Problem, problem } from "@sessionplane/shared/problem";
 import { modelOf } from "../../billing/price-usage.ts";
-import { resolvePrice } from "../../billing/resolve-price.ts";
+import { pricesAt, resolvePrice } from "../../billing/resolve-price.ts";
 import { connect } from "../../catalog/db.ts";
 import { priceAmong, pricesOfModels } from "../../catalog/prices.ts";
 import { principalOf } from "../../http/authenticate.ts";
@@ -30,6 +30,10 @@ const resolvedSchema = z
     at: z.iso.datetime(),
     prices: z.array(z.object({ class: usageClassSchema, price: priceSchema })),
     unpriced: z.array(usageClassSchema),
+    alias: z
+      .object({ id: z.string(), provider: z.string(), model: z.string() })
+      .nullable()
+      .meta({ description: "The alias by which the model is priced, and whose prices these are" }),
   })
   .meta({ id: "ResolvedPrices" });
 
@@ -54,13 +58,13 @@ export const registerResolvePrice = (app: App) =>
       const name = modelOf(named);
       if (!name.ok) return reply(c, err(asParameter(name.error)));
       const { provider, model } = name.value;
-      const rows = await pricesOfModels(connect(c.env.CATALOG), scope.value === "all_tenants" ? "plane" : scope.value, [
-        name.value,
-      ]);
+      const owner = scope.value === "all_tenants" ? "plane" : scope.value;
+      const [book] = await pricesOfModels(connect(c.env.CATALOG), owner, [name.value]);
+      const { rows, alias } = pricesAt(book ?? { provider, model, rows: [], aliases: [] }, at);
       const classes = wanted === undefined ? [...TOKEN_CLASSES, ...COUNTED_UNITS] : [wanted];
       const found = classes.map((name) => ({ class: name, row: resolvePrice(rows, name, { at, inputTokens }) }));
       const prices = found.flatMap((one) => (one.row === null ? [] : [{ class: one.class, price: priceAmong(rows, one.row) }]));
       const unpriced = found.filter((one) => one.row === null).map((one) => one.class);
-      return reply(c, ok({ provider, model, at: formatInstant(at), prices, unpriced }));
+      return reply(c, ok({ provider, model, at: formatInstant(at), prices, unpriced, alias }));
     },
   );

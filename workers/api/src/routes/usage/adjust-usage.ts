@@ -2,10 +2,11 @@
 import type { Context } from "hono";
 import * as z from "zod";
 import { newId } from "@sessionplane/shared/ids";
+import type { Corrected } from "@sessionplane/shared/priced-usage";
 import { NOT_FOUND, type Problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { Written } from "@sessionplane/shared/rpc/session-rpc";
-import type { AdjustUsage, AdjustedUsage } from "@sessionplane/shared/rpc/usage-rpc";
+import type { AdjustedUsage } from "@sessionplane/shared/rpc/usage-rpc";
 import { type ExplainedUsage, adjustUsageSchema, usageAdjustmentSchema } from "@sessionplane/shared/usage-event";
 import { priceEvents } from "../../billing/price-book.ts";
 import { recordAudit } from "../../catalog/audit-events.ts";
@@ -28,15 +29,16 @@ const adjustedSchema = z
 type Input = z.output<typeof adjustUsageSchema>;
 
 /** The call as it was in truth, by the prices of its moment. */
-async function priced(c: Context<AppEnv>, event: ExplainedUsage, input: Input): Promise<Result<AdjustUsage["to"], Problem>> {
+async function priced(c: Context<AppEnv>, event: ExplainedUsage, input: Input): Promise<Result<Corrected, Problem>> {
   if (input.usage === undefined) return ok({ lines: [], input_tokens: 0, output_tokens: 0, raw_usage: "{}" });
   const db = connect(c.env.CATALOG);
   const tenant = await findTenant(db, input.tenant_id);
   if (tenant === null) return err(NOT_FOUND);
-  const { provider, model, occurred_at } = event;
-  const markup = event.markup_bps ?? tenant.settings.markup_bps;
+  const { provider, model, occurred_at, provider_cost: cost } = event;
+  const terms = { ...tenant.settings, markup_bps: event.markup_bps ?? tenant.settings.markup_bps };
   const asNew = { id: event.event_id, provider, model, occurred_at, usage: input.usage };
-  const result = await priceEvents(db, input.tenant_id, markup, [asNew], () => "");
+  const told = cost === null ? asNew : { ...asNew, provider_cost: cost };
+  const result = await priceEvents(db, input.tenant_id, terms, [told], () => "");
   if (!result.ok) return result;
   const [one] = result.value;
   return one === undefined ? err(NOT_FOUND) : ok(one);
@@ -48,10 +50,10 @@ async function adjust(c: Context<AppEnv>, eventId: string, input: Input): Promis
   if (!event.ok) return event;
   const to = await priced(c, event.value, input);
   if (!to.ok) return to;
-  const { lines, input_tokens, output_tokens, raw_usage } = to.value;
+  const { lines, input_tokens, output_tokens, raw_usage, inconsistent } = to.value;
   const change = {
     ...{ event_id: eventId, id: newId("usage"), reason },
-    to: { lines, input_tokens, output_tokens, raw_usage },
+    to: { lines, input_tokens, output_tokens, raw_usage, ...(inconsistent === undefined ? {} : { inconsistent }) },
     idempotency: await idempotencyOrRequest(c),
   };
   const adjusted = await callObject(c.env, tenantId, sessionId, (session) => session.adjustUsage(change));

@@ -39,7 +39,7 @@ export const registerRecordUsage = (app: App) =>
       const { event, events = event === undefined ? [] : [event] } = c.req.valid("json");
       const pointerOf = (index: number) => (event === undefined ? `/events/${index}` : "/event");
       const priced = await timed(c.get("timings"), "price", () =>
-        priceEvents(connect(c.env.CATALOG), tenant.tenantId, tenant.settings.markup_bps, events, pointerOf),
+        priceEvents(connect(c.env.CATALOG), tenant.tenantId, tenant.settings, events, pointerOf),
       );
       if (!priced.ok) return reply(c, priced);
       const idempotency = await idempotencyOf(c);

@@ -24,6 +24,7 @@ const query = z.strictObject({
   model: z.string().max(200).optional(),
   purpose: purposeSchema.optional(),
   unpriced: flagSchema,
+  inconsistent: flagSchema,
 });
 
 const tenantEventSchema = usageEventSchema.extend({ tenant_id: z.string() }).meta({ id: "TenantUsageEvent" });
@@ -46,6 +47,7 @@ export const registerListAllUsageEvents = (app: App) =>
         order,
         cursor,
         unpriced,
+        inconsistent,
         session_id,
         user_id,
         provider,
@@ -57,7 +59,7 @@ export const registerListAllUsageEvents = (app: App) =>
       if (!scope.ok) return reply(c, scope);
       const db = connect(c.env.CATALOG);
       const filter = {
-        ...{ limit, order, cursor, unpriced, provider, model, purpose },
+        ...{ limit, order, cursor, unpriced, inconsistent, provider, model, purpose },
         ...{ sessionId: session_id, userId: user_id, occurredAt: boundsOf(rest, "occurred_at") },
       };
       const [rows, asOf] = await Promise.all([listUsageEvents(db, scope.value, filter), catalogAsOf(db, scope.value)]);
