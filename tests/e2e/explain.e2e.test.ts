@@ -166,6 +166,21 @@ test("calls without a price are rated again when it is known: first as a differe
   expect(body.data.some(({ model }) => model === "late")).toBe(false);
 });
 
+test("a correction that the catalog has not heard of yet is not undone by rating again", async () => {
+  const session = await plane.session(tenant);
+  await record(session, "hasty", "hasty", { input: 1_000_000 }, "2026-02-01T00:00:00.000Z");
+  await until("the catalog to know of it", async () => (await reported(session))?.unpriced_events === 1);
+  await addPrice("hasty", "input", "1", "2026-01-01T00:00:00.000Z");
+  const range = { start: "2026-01-01T00:00:00Z", end: "2026-03-01T00:00:00Z", model: "hasty" };
+  const correction = { tenant_id: tenant.id, session_id: session, reason: "less", usage: { input: 10 } };
+  await plane.operator("POST", "/v1/usage-events/hasty/adjustments", correction);
+  const { body } = await plane.operator<{ changed: number; behind: number }>("POST", "/v1/re-rates", range);
+  expect([body.changed, body.behind]).toEqual([0, 1]);
+  expect(await usageOf(session)).toMatchObject({ input_tokens: 10, list_cost: { amount: "0.000010000" } });
+  await until("the report to follow", async () => (await reported(session))?.list_cost.amount === "0.000010000");
+  expect((await plane.operator("POST", "/v1/re-rates", range)).body).toMatchObject({ changed: 0, behind: 0 });
+});
+
 test("a range that ends before it begins, and an event that is not there, are refused", async () => {
   const range = await plane.operator("POST", "/v1/re-rates", { start: "2026-02-01T00:00:00Z", end: "2026-01-01T00:00:00Z" });
   expect([range.status, range.body["code"]]).toEqual([422, "invalid"]);

@@ -107,6 +107,13 @@ export const reRatingSchema = z
   .object({
     dry_run: z.boolean(),
     events: z.int().meta({ description: "Calls that were looked at" }),
+    behind: z
+      .int()
+      .meta({ description: "Calls with a correction that the catalog does not have yet: they stay as they are; ask again" }),
+    events_since: z.iso
+      .datetime()
+      .nullable()
+      .meta({ description: "Calls from before are archived, and stay as they are. Null: none is" }),
     changed: z.int(),
     before: reRatedSums,
     after: reRatedSums,

@@ -15,6 +15,8 @@ export type AdjustUsage = {
   readonly id: string;
   readonly reason: string;
   readonly to: Corrected;
+  /** How many corrections of it the caller knows: refused when there are others. */
+  readonly corrections?: number;
   readonly idempotency: Idempotency;
 };
 /** Null: it says that already. */

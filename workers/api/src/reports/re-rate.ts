@@ -21,6 +21,8 @@ export type Rerated = {
   readonly before: readonly UsageLine[];
   readonly after: UsageLine[];
   readonly tokens: { readonly input: number; readonly output: number };
+  /** Corrections that are in it already. */
+  readonly corrections: number;
   /** What of the report that holds does not add up. */
   readonly inconsistent: readonly string[];
 };
@@ -68,7 +70,9 @@ export async function rerateAll(
     const markup = event.markup_bps ?? settings.markup_bps;
     const after = rerate(before, prices, moment, markup, providerCostOf(event, before, settings));
     // What no cell holds stays as it is.
-    if (after !== null) all.push({ ...ids, row, before, after, tokens, inconsistent: inconsistentNow(event, adjustments) });
+    if (after === null) continue;
+    const known = { corrections: adjustments.length, inconsistent: inconsistentNow(event, adjustments) };
+    all.push({ ...ids, row, before, after, tokens, ...known });
   }
   return all;
 }

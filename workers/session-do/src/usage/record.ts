@@ -41,6 +41,8 @@ function calibrate(store: SessionStore, events: readonly PricedUsage[], reply: r
   store.save({ calibration: factor });
 }
 
+const CORRECTED = problem("precondition_failed", "The event has been corrected since it was looked at.");
+
 type Receipt = (readonly [id: string, status: RecordedUsage["status"]])[];
 
 const replay = (store: SessionStore, receipt: string): RecordedUsage[] =>
@@ -83,6 +85,7 @@ export function adjustEvent(store: SessionStore, input: AdjustUsage, now: number
     const event = row === null ? null : toStored(row).event;
     if (event === null || event.adjustment !== undefined) return err(NOT_FOUND);
     const before = store.ledger.adjustmentsOf(event.id).map((one) => one.event);
+    if (input.corrections !== undefined && input.corrections !== before.length) return err(CORRECTED);
     const adjustment = adjust(event, before, input.to, { id: input.id, reason: input.reason });
     if (adjustment === null) return ok({ reply: show(null), receipt: "" });
     if (!store.ledger.holds([adjustment])) return err(OVERFLOW);

@@ -9,6 +9,8 @@ import { forgetPrices } from "../../billing/price-book.ts";
 import { type Rerated, diffOf, isChanged, rerateAll } from "../../reports/re-rate.ts";
 import { recordAudit } from "../../catalog/audit-events.ts";
 import { type CatalogDb, connect } from "../../catalog/db.ts";
+import { formatInstant } from "@sessionplane/shared/fields";
+import { eventsSince } from "../../catalog/usage-archives.ts";
 import { catalogAsOf } from "../../catalog/sessions.ts";
 import { type EventRow, callsBetween } from "../../catalog/usage-events.ts";
 import type { AppEnv } from "../../env.ts";
@@ -28,7 +30,7 @@ function idsOf(row: EventRow) {
 /** The key is the event and what it becomes: a request that is repeated corrects nothing twice. */
 async function correct(
   c: Context<AppEnv>,
-  { tenantId, sessionId, row, after, tokens, inconsistent }: Rerated,
+  { tenantId, sessionId, row, after, tokens, inconsistent, corrections }: Rerated,
 ): Promise<Result<unknown, Problem>> {
   const id = newId("usage");
   const input = {
@@ -37,6 +39,7 @@ async function correct(
       ...{ lines: after, input_tokens: tokens.input, output_tokens: tokens.output, raw_usage: row.event.raw_usage },
       ...(inconsistent.length === 0 ? {} : { inconsistent: [...inconsistent] }),
     },
+    corrections,
     idempotency: { key: `re-rate ${id}`, fingerprint: "" },
   };
   return callObject(c.env, tenantId, sessionId, (session) => session.adjustUsage(input));
@@ -56,14 +59,25 @@ async function reRate(c: Context<AppEnv>, db: CatalogDb, input: Input): Promise<
   // A price that was added elsewhere a moment ago counts here.
   forgetPrices();
   const all = await rerateAll(db, page.data, idsOf);
+  const behind = new Set<Rerated>();
   if (!isDry) {
     for (const one of all.filter(isChanged)) {
       const corrected = await correct(c, one);
-      if (!corrected.ok) return corrected;
+      if (!corrected.ok && corrected.error.code !== "precondition_failed") return corrected;
+      if (!corrected.ok) behind.add(one);
     }
     await recordAudit(db, auditOf(c, "usage.re_rate", `${input.start}/${input.end}`, tenant ?? null));
   }
-  return ok({ dry_run: isDry, ...diffOf(all), has_more: page.has_more, next_cursor: page.next_cursor, as_of: asOf });
+  const since = await eventsSince(db, scope);
+  return ok({
+    dry_run: isDry,
+    ...diffOf(all.filter((one) => !behind.has(one))),
+    behind: behind.size,
+    events_since: since === null ? null : formatInstant(since),
+    has_more: page.has_more,
+    next_cursor: page.next_cursor,
+    as_of: asOf,
+  });
 }
 
 export const registerReRate = (app: App) =>
