@@ -82,8 +82,12 @@ function formatScaled(value: bigint, decimals: number): string {
 
 const FEMTO_DECIMALS = 15;
 
-/** What a quantity costs exactly, and what rounding to `nano` has added: decimals in USD. */
-export function exactProduct(quantity: number, femtoPerToken: number, nano: number): { product: string; rounding: string } {
+/** What a quantity costs exactly, and what rounding to `nano` has added: decimals in USD. A sum read as text may pass 2^53. */
+export function exactProduct(
+  quantity: number,
+  femtoPerToken: number,
+  nano: number | string,
+): { product: string; rounding: string } {
   const femto = BigInt(quantity) * BigInt(femtoPerToken);
   return {
     product: formatScaled(femto, FEMTO_DECIMALS),

@@ -19,7 +19,7 @@ const costSourceOf = (event: Priced): UsageEvent["cost_source"] => {
   return isByProvider(event) ? "provider" : "prices";
 };
 
-const priceOf = ({ price }: UsageLine): UsageEvent["lines"][number]["price"] =>
+export const priceOf = ({ price }: Pick<UsageLine, "price">): UsageEvent["lines"][number]["price"] =>
   price === null
     ? null
     : {

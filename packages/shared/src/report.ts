@@ -6,8 +6,13 @@ export const bucketSchema = z.enum(["15m", "hour", "day", "month"]);
 export type Bucket = z.infer<typeof bucketSchema>;
 
 export const REPORT_GROUPS = ["tenant", "user", "session", "model", "provider", "purpose", "token_class"] as const;
-export const reportGroupSchema = z.enum(REPORT_GROUPS);
-export type ReportGroup = z.infer<typeof reportGroupSchema>;
+export type ReportGroup = (typeof REPORT_GROUPS)[number];
+
+/** What the rows of a report are split by. `tags`: keys of the events' tags. */
+export type Grouping = { readonly groups: readonly ReportGroup[]; readonly tags: readonly string[] };
+
+/** How a tag's key is named among groups. */
+export const TAG_PREFIX = "tag.";
 
 const rowKeys = {
   start: z.iso.datetime(),
@@ -19,6 +24,7 @@ const rowKeys = {
   provider: z.string().optional(),
   purpose: z.string().optional(),
   token_class: z.string().optional(),
+  tags: z.record(z.string(), z.string().nullable()).optional().meta({ description: "By key; null where a call has no such tag" }),
 };
 
 /** Events are null where rows are split by token class: one call has several classes. */
@@ -32,3 +38,27 @@ export const costRowSchema = z.object({
 });
 export type UsageRow = z.infer<typeof usageRowSchema>;
 export type CostRow = z.infer<typeof costRowSchema>;
+
+export const reportTotalsSchema = z.object({
+  events: z.int(),
+  quantities: z.record(z.string(), z.int()),
+  list_cost: moneySchema,
+  cost: moneySchema,
+  unpriced_events: z.int(),
+});
+export type ReportTotals = z.infer<typeof reportTotalsSchema>;
+
+/** All of a report but its rows: the end of the JSON, and the last line of the NDJSON. */
+export const reportFrameSchema = z.object({
+  start: z.iso.datetime(),
+  end: z.iso.datetime(),
+  bucket: bucketSchema,
+  timezone: z.string(),
+  group_by: z.array(z.string()),
+  totals: reportTotalsSchema,
+  events_since: z.iso.datetime().nullable().meta({
+    description: "How far single calls are kept, and so how far groups by tag reach; null: all of them are",
+  }),
+  as_of: z.iso.datetime().nullable(),
+});
+export type ReportFrame = z.infer<typeof reportFrameSchema>;

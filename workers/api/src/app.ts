@@ -52,6 +52,7 @@ import { registerListUnpriced } from "./routes/prices/list-unpriced.ts";
 import { registerReRate } from "./routes/prices/re-rate.ts";
 import { registerResolvePrice } from "./routes/prices/resolve-price.ts";
 import { registerReadPrompt, registerRefreshPrompt } from "./routes/prompt/prompt.ts";
+import { registerExplainReport } from "./routes/reports/explain-report.ts";
 import { registerCostReport, registerUsageReport } from "./routes/reports/report.ts";
 import { registerSearchSession } from "./routes/search/search-session.ts";
 import { registerSearchTenant } from "./routes/search/search-tenant.ts";
@@ -81,6 +82,7 @@ import { registerAdjustUsage } from "./routes/usage/adjust-usage.ts";
 import { registerExplainUsageEvent, registerListAllUsageEvents } from "./routes/usage/usage-events.ts";
 import { registerReadUsage } from "./routes/usage/read-usage.ts";
 import { registerRecordUsage } from "./routes/usage/record-usage.ts";
+import { registerExplainSession, registerSessionCost } from "./routes/usage/session-cost.ts";
 
 export function createApp(): App {
   const app = newApp();
@@ -137,6 +139,8 @@ export function createApp(): App {
   registerRecordUsage(app);
   registerReadUsage(app);
   registerListUsageEvents(app);
+  registerExplainSession(app);
+  registerSessionCost(app);
   registerListAllUsageEvents(app);
   registerExplainUsageEvent(app);
   registerAdjustUsage(app);
@@ -187,6 +191,7 @@ export function createApp(): App {
   registerReRate(app);
   registerUsageReport(app);
   registerCostReport(app);
+  registerExplainReport(app);
   registerSearchTenant(app);
   registerRepairSession(app);
   registerCheckLedger(app);

@@ -18,10 +18,12 @@ import { clearMessages, deleteMessages } from "./messages/remove.ts";
 import { buildIndex, searchMessages, showHits } from "./messages/search.ts";
 import { readStats } from "./messages/stats.ts";
 import { JobMethods } from "./rpc/job-methods.ts";
+import { pendingFacts } from "./log/pending.ts";
 import type { Input } from "./rpc/session-object.ts";
 import { describe, endSession, newRow, patchSession } from "./settings.ts";
 import { exportSession } from "./transfer/export.ts";
 import { Import } from "./transfer/import.ts";
+import { explainSession, readCost } from "./usage/cost.ts";
 import { adjustEvent, explainEvent, listUsageEvents, recordUsage } from "./usage/record.ts";
 import { toSessionUsage } from "./usage/ledger.ts";
 
@@ -185,6 +187,18 @@ export class SessionDO extends JobMethods implements SessionRpc {
 
   async listUsageEvents(query: Input<"listUsageEvents">) {
     return this.turns.readKept((store) => ok(listUsageEvents(store, query)));
+  }
+
+  async readCost() {
+    return this.turns.readKept((store) => ok(readCost(store)));
+  }
+
+  async explainUsage() {
+    return this.turns.readKept(explainSession);
+  }
+
+  async pendingFacts({ after }: Input<"pendingFacts">) {
+    return this.turns.readKept((store) => ok(pendingFacts(store, after)));
   }
 
   async projected(afterSeq: number, toSeq: number) {

@@ -23,6 +23,7 @@ import { Trigger } from "./jobs/trigger.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { type SessionRow, hasSessionRow, readSessionRow, writeSessionRow } from "./session-row.ts";
 import { Ledger } from "./usage/ledger.ts";
+import { LedgerSums } from "./usage/ledger-sums.ts";
 
 const SEQUENCED = ["messages", "usage_events", "jobs", "overlays", "session", "events"].map(
   (table) => `coalesce((SELECT max(seq) FROM ${table}), 0)`,
@@ -56,6 +57,7 @@ export class SessionStore {
   readonly blocks: BlockStore;
   readonly prompt: PromptStore;
   readonly ledger: Ledger;
+  readonly sums: LedgerSums;
   readonly jobs: JobStore;
   readonly events: EventLog;
   readonly keys: IdempotencyKeys;
@@ -84,6 +86,7 @@ export class SessionStore {
     this.blocks = new BlockStore(sql);
     this.prompt = new PromptStore(sql);
     this.ledger = new Ledger(sql, this.sequence);
+    this.sums = new LedgerSums(sql);
     this.events = new EventLog(sql);
     this.jobs = new JobStore(sql, this.sequence, this.events);
     this.keys = new IdempotencyKeys(sql);

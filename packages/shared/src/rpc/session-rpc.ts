@@ -7,15 +7,14 @@ import type { CompactionPolicyPatch } from "../compaction-policy.ts";
 import type { Erasure } from "../erasure.ts";
 import type { SessionId, TenantId } from "../ids.ts";
 import type { Leaf, Message, MessageMeta, MessageStats, Role, Source, ToolPatch } from "../message.ts";
-import type { Corrected } from "../priced-usage.ts";
 import type { Problem } from "../problem.ts";
 import type { Result } from "../result.ts";
 import type { FoundInSession, SearchHit, SearchPage, SessionSearch } from "../search.ts";
-import type { PatchSession, Session, SessionSettings, SessionUsage } from "../session.ts";
+import type { PatchSession, Session, SessionSettings } from "../session.ts";
 import type { TransferLine } from "../transfer.ts";
-import type { ExplainedUsage, PricedUsage, RecordedUsage, UsageAdjustment, UsageEvent } from "../usage-event.ts";
 import type { CompactionRpc } from "./compaction-rpc.ts";
 import type { ContextRpc } from "./context-rpc.ts";
+import type { UsageRpc } from "./usage-rpc.ts";
 
 /** A request's `Idempotency-Key`, hashed with method and path, and the hash of its body. */
 export type Idempotency = { readonly key: string; readonly fingerprint: string };
@@ -174,21 +173,6 @@ export type StoredMessage = HistoryItem & { readonly version: number };
 export type SeqPage<T> = { readonly items: readonly T[]; readonly next_seq: number | null };
 export type SeqQuery = { readonly limit: number; readonly before_seq?: number };
 
-/** `to`: what holds of the event from now on. `id`: of the correction. */
-export type AdjustUsage = {
-  readonly event_id: string;
-  readonly id: string;
-  readonly reason: string;
-  readonly to: Corrected;
-  /** How many corrections of it the caller knows: refused when there are others. */
-  readonly corrections?: number;
-  readonly idempotency: Idempotency;
-};
-/** Null: it says that already. */
-export type AdjustedUsage = { readonly changed: boolean; readonly adjustment: UsageAdjustment | null };
-
-export type UsageReading = { readonly usage: SessionUsage; readonly as_of: string };
-
 /** Lines of a session that is being made of them. `line`: where each stood, for refusals. */
 export type StagedLine = { readonly line: number; readonly entry: Exclude<TransferLine, { kind: "session" }> };
 
@@ -212,7 +196,7 @@ export type FinishImport = OpenSession & {
 
 export type Imported = { readonly session: Session; readonly messages: number; readonly overlays: number };
 
-export interface SessionRpc extends ContextRpc, CompactionRpc {
+export interface SessionRpc extends ContextRpc, CompactionRpc, UsageRpc {
   /** Creates the session in its object. Idempotent: a second call changes nothing. */
   open(input: OpenSession): Promise<Result<Session, Problem>>;
   describe(rules: TenantRules): Promise<Result<Session, Problem>>;
@@ -265,17 +249,6 @@ export interface SessionRpc extends ContextRpc, CompactionRpc {
   search(query: SessionSearch): Promise<Result<SearchPage, Problem>>;
   /** What was found elsewhere, as it is now; without what is no longer there. */
   showHits(found: FoundInSession): Promise<Result<readonly SearchHit[], Problem>>;
-
-  /** All in one transaction; per event created, duplicate or conflict. */
-  recordUsage(input: {
-    events: readonly PricedUsage[];
-    idempotency?: Idempotency;
-  }): Promise<Result<Written<readonly RecordedUsage[]>, Problem>>;
-  readUsage(): Promise<Result<UsageReading, Problem>>;
-  /** A correction: the event itself stays as it is. */
-  adjustUsage(input: AdjustUsage): Promise<Result<Written<AdjustedUsage>, Problem>>;
-  explainUsageEvent(id: string): Promise<Result<ExplainedUsage, Problem>>;
-  listUsageEvents(query: SeqQuery): Promise<Result<SeqPage<UsageEvent>, Problem>>;
 
   /** The catalog has committed the facts of `(afterSeq, toSeq]`. */
   projected(afterSeq: number, toSeq: number): Promise<void>;

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import type { Grouping } from "@sessionplane/shared/report";
 import { ROLLUP_MS } from "../catalog/rollups.ts";
 import { REMOVE_QUARTERS, SUM_UP_QUARTERS } from "../catalog/usage-days.ts";
 import { bucketsOf } from "../reports/buckets.ts";
@@ -52,9 +53,11 @@ const rollup = fc.record({
   amount: fc.nat(1_000_000_000),
 });
 
+const BY_SESSION_AND_CLASS: Grouping = { groups: ["session", "token_class"], tags: [] };
+
 function reportOf(db: DatabaseSync, zone: string) {
   const buckets = bucketsOf({ start: START - 2 * DAY_MS, end: START + 70 * DAY_MS }, "day", zone, 100) ?? [];
-  const { text, parameters } = reportSql("all_tenants", buckets, ["session", "token_class"], {}, 10_000);
+  const { text, parameters } = reportSql("all_tenants", buckets, BY_SESSION_AND_CLASS, {}, { maxRows: 10_000, after: null });
   return db.prepare(text).all(...parameters);
 }
 

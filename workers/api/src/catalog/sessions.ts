@@ -2,11 +2,11 @@
  * The `sessions` table: what the session objects say of themselves, for lists and filters. `api` writes a
  * new session's row first, since it holds the unique external id; the projection alone updates it.
  */
-import { type SQL, and, desc, eq, inArray, max, ne, sql } from "drizzle-orm";
+import { type SQL, and, desc, eq, gt, inArray, max, ne, or, sql } from "drizzle-orm";
 import type { NewBlock } from "@sessionplane/shared/block";
 import { type CompactionPolicyPatch, layerPolicies } from "@sessionplane/shared/compaction-policy";
 import { formatInstant } from "@sessionplane/shared/fields";
-import type { SessionId, TenantId } from "@sessionplane/shared/ids";
+import { type SessionId, type TenantId, parseId } from "@sessionplane/shared/ids";
 import { formatMoney } from "@sessionplane/shared/money";
 import { type Session, type SessionSettings, compactionStateSchema, sessionStatusSchema } from "@sessionplane/shared/session";
 import { type CatalogDb, isUniqueViolation } from "./db.ts";
@@ -136,6 +136,32 @@ export async function sessionIdsOfUser(db: CatalogDb, tenantId: TenantId, userId
     .limit(MAX_SESSIONS_OF_USER)
     .all();
   return rows.map(({ id }) => id);
+}
+
+/** After its erasure a session may still hear of calls that were under way. */
+const LATE_CALLS_MS = 86_400_000;
+
+/** Sessions that may have facts of which the catalog knows nothing, in no order. */
+export async function sessionIdsToAsk(
+  db: CatalogDb,
+  tenantId: TenantId,
+  { userId }: { readonly userId?: string },
+  limit: number,
+): Promise<string[]> {
+  const isAwake = or(ne(sessions.status, "erased"), gt(sessions.updatedAt, Date.now() - LATE_CALLS_MS));
+  const rows = await db
+    .select({ id: sessions.id })
+    .from(sessions)
+    .where(and(eq(sessions.tenantId, tenantId), isAwake, equals(sessions.userId, userId)))
+    .limit(limit)
+    .all();
+  return rows.map(({ id }) => id);
+}
+
+/** Whose a session is, also when it was erased. For operators, whose ids are of any tenant. */
+export async function tenantOfSession(db: CatalogDb, id: SessionId): Promise<TenantId | null> {
+  const row = await db.select({ tenantId: sessions.tenantId }).from(sessions).where(eq(sessions.id, id)).get();
+  return row === undefined ? null : parseId("tenant", row.tenantId);
 }
 
 /** One row more than the limit. */

@@ -1,6 +1,6 @@
 /**
  * `catalog-events` → D1 and the tenants' search, exactly once in effect. Called by the worker's queue handler; never throws: a
- * throw would make the local queue deliver what is acknowledged again.
+ * throw would make the local queue deliver what is acknowledged again. Exact reports apply facts by the same statements.
  */
 import { type FactBatch, factBatchSchema } from "@sessionplane/shared/queue/fact";
 import type { ApiEnv } from "../env.ts";
@@ -25,17 +25,17 @@ function parse(message: Message): Delivery | null {
   return null;
 }
 
-/** Deliveries in groups whose facts fit one parameter. */
-function inGroups(deliveries: readonly Delivery[]): Delivery[][] {
-  const groups: Delivery[][] = [];
+/** In groups whose facts fit one parameter. */
+export function inGroups<T>(items: readonly T[], batchOf: (item: T) => FactBatch): T[][] {
+  const groups: T[][] = [];
   let bytes = Infinity;
-  for (const delivery of deliveries) {
-    const size = JSON.stringify(delivery.batch).length;
+  for (const item of items) {
+    const size = JSON.stringify(batchOf(item)).length;
     if (bytes + size > MAX_BATCH_BYTES) {
       groups.push([]);
       bytes = 0;
     }
-    groups.at(-1)?.push(delivery);
+    groups.at(-1)?.push(item);
     bytes += size;
   }
   return groups;
@@ -90,5 +90,5 @@ async function applyGroup(env: ApiEnv, group: readonly Delivery[]): Promise<void
 
 export async function consumeFacts(env: ApiEnv, messages: readonly Message[]): Promise<void> {
   const deliveries = messages.map(parse).filter((delivery) => delivery !== null);
-  for (const group of inGroups(deliveries)) await applyGroup(env, group);
+  for (const group of inGroups(deliveries, ({ batch }) => batch)) await applyGroup(env, group);
 }

@@ -8,26 +8,30 @@ const KEYS = ["start", "end", "tenant_id", "user_id", "session_id", "model", "pr
 /** A spreadsheet would run a cell that begins with one of these; the quote makes it text. */
 const FORMULA = /^[=+\-@\t\r]/;
 
-function cell(value: string | number | null | undefined): string {
+type Cell = string | number | null | undefined;
+
+function cell(value: Cell): string {
   const text = value === null || value === undefined ? "" : String(value);
   const safe = typeof value === "string" && FORMULA.test(text) ? `'${text}` : text;
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-const line = (cells: readonly (string | number | null | undefined)[]): string => `${cells.map(cell).join(",")}\r\n`;
+const line = (cells: readonly Cell[]): string => `${cells.map(cell).join(",")}\r\n`;
 
-const keyCells = (row: UsageRow | CostRow) => KEYS.map((key) => row[key]);
+const keyCells = (row: UsageRow | CostRow): Cell[] => KEYS.map((key) => row[key]);
+/** The last column, whatever the keys: an object as JSON. */
+const tagsCell = ({ tags }: UsageRow | CostRow): Cell => (tags === undefined ? "" : JSON.stringify(tags));
 
-export const usageCsv = (rows: readonly UsageRow[]): string =>
-  [
-    line([...KEYS, "events", ...CLASSES]),
-    ...rows.map((row) => line([...keyCells(row), row.events, ...CLASSES.map((name) => row.quantities[name] ?? 0)])),
-  ].join("");
+export const USAGE_CSV = {
+  head: line([...KEYS, "events", ...CLASSES, "tags"]),
+  line: (row: UsageRow): string =>
+    line([...keyCells(row), row.events, ...CLASSES.map((name) => row.quantities[name] ?? 0), tagsCell(row)]),
+};
 
-export const costCsv = (rows: readonly CostRow[]): string =>
-  [
-    line([...KEYS, "events", "list_cost", "cost", "currency", "unpriced_events"]),
-    ...rows.map((row) =>
-      line([...keyCells(row), row.events, row.list_cost.amount, row.cost.amount, row.cost.currency, row.unpriced_events]),
-    ),
-  ].join("");
+export const COST_CSV = {
+  head: line([...KEYS, "events", "list_cost", "cost", "currency", "unpriced_events", "tags"]),
+  line: (row: CostRow): string => {
+    const { events, list_cost: list, cost, unpriced_events: unpriced } = row;
+    return line([...keyCells(row), events, list.amount, cost.amount, cost.currency, unpriced, tagsCell(row)]);
+  },
+};

@@ -1,47 +1,59 @@
 /** Rows by class folded into a report's rows. Pure. Money is added as integers. */
 import { formatInstant } from "@sessionplane/shared/fields";
 import { formatMoney } from "@sessionplane/shared/money";
-import type { CostRow, ReportGroup, UsageRow } from "@sessionplane/shared/report";
+import type { CostRow, Grouping, ReportTotals, UsageRow } from "@sessionplane/shared/report";
 import type { Interval } from "./buckets.ts";
 import type { ReportRow } from "./query.ts";
 
-const keysOf = (row: ReportRow, groupBy: readonly ReportGroup[]) => ({
-  ...(groupBy.includes("tenant") ? { tenant_id: row.tenant } : {}),
-  ...(groupBy.includes("user") ? { user_id: row.user === "" ? null : row.user } : {}),
-  ...(groupBy.includes("session") ? { session_id: row.session } : {}),
-  ...(groupBy.includes("model") ? { model: row.model } : {}),
-  ...(groupBy.includes("provider") ? { provider: row.provider } : {}),
-  ...(groupBy.includes("purpose") ? { purpose: row.purpose } : {}),
-  ...(groupBy.includes("token_class") ? { token_class: row.class } : {}),
+/** As the query gives them: in the order of the keys asked for. */
+function tagsOf(row: ReportRow, keys: readonly string[]): Record<string, string | null> {
+  const values: unknown = JSON.parse(row.tags);
+  const valueAt = (index: number): unknown => (Array.isArray(values) ? values[index] : null);
+  return Object.fromEntries(
+    keys.map((key, index) => {
+      const value = valueAt(index);
+      return [key, typeof value === "string" ? value : null];
+    }),
+  );
+}
+
+const keysOf = (row: ReportRow, { groups, tags }: Grouping) => ({
+  ...(groups.includes("tenant") ? { tenant_id: row.tenant } : {}),
+  ...(groups.includes("user") ? { user_id: row.user === "" ? null : row.user } : {}),
+  ...(groups.includes("session") ? { session_id: row.session } : {}),
+  ...(groups.includes("model") ? { model: row.model } : {}),
+  ...(groups.includes("provider") ? { provider: row.provider } : {}),
+  ...(groups.includes("purpose") ? { purpose: row.purpose } : {}),
+  ...(groups.includes("token_class") ? { token_class: row.class } : {}),
+  ...(tags.length > 0 ? { tags: tagsOf(row, tags) } : {}),
 });
 
-type Group = {
-  readonly interval: Interval;
-  readonly keys: ReturnType<typeof keysOf>;
-  events: number;
-  unpriced: number;
-  list: bigint;
-  billed: bigint;
-  readonly quantities: Record<string, number>;
-};
+type Sum = { events: number; unpriced: number; list: bigint; billed: bigint; readonly quantities: Record<string, number> };
+const nothing = (): Sum => ({ events: 0, unpriced: 0, list: 0n, billed: 0n, quantities: {} });
+
+function add(sum: Sum, row: ReportRow): void {
+  sum.events += row.events;
+  sum.unpriced += row.unpriced;
+  sum.list += BigInt(row.list);
+  sum.billed += BigInt(row.billed);
+  sum.quantities[row.class] = (sum.quantities[row.class] ?? 0) + row.quantity;
+}
+
+type Group = Sum & { readonly interval: Interval; readonly keys: ReturnType<typeof keysOf> };
 
 /** The rows of one bucket and group together, in the order of the query. */
-function groupsOf(rows: readonly ReportRow[], buckets: readonly Interval[], groupBy: readonly ReportGroup[]): Group[] {
-  const groups = new Map<string, Group>();
+function groupsOf(rows: readonly ReportRow[], buckets: readonly Interval[], grouping: Grouping): Group[] {
+  const found = new Map<string, Group>();
   for (const row of rows) {
     const interval = buckets[row.bucket];
     if (interval === undefined) continue;
-    const keys = keysOf(row, groupBy);
+    const keys = keysOf(row, grouping);
     const id = JSON.stringify([row.bucket, keys]);
-    const group = groups.get(id) ?? { interval, keys, events: 0, unpriced: 0, list: 0n, billed: 0n, quantities: {} };
-    group.events += row.events;
-    group.unpriced += row.unpriced;
-    group.list += BigInt(row.list);
-    group.billed += BigInt(row.billed);
-    group.quantities[row.class] = (group.quantities[row.class] ?? 0) + row.quantity;
-    groups.set(id, group);
+    const group = found.get(id) ?? { interval, keys, ...nothing() };
+    add(group, row);
+    found.set(id, group);
   }
-  return [...groups.values()];
+  return [...found.values()];
 }
 
 const frame = ({ interval, keys }: Group) => ({
@@ -51,40 +63,35 @@ const frame = ({ interval, keys }: Group) => ({
 });
 
 /** One call has several classes: split by class, calls can't be counted. */
-const countable = (groupBy: readonly ReportGroup[], count: number): number | null =>
-  groupBy.includes("token_class") ? null : count;
+const countable = ({ groups }: Grouping, count: number): number | null => (groups.includes("token_class") ? null : count);
 
-export const usageRows = (
-  rows: readonly ReportRow[],
-  buckets: readonly Interval[],
-  groupBy: readonly ReportGroup[],
-): UsageRow[] =>
-  groupsOf(rows, buckets, groupBy).map((group) => ({
+export const usageRows = (rows: readonly ReportRow[], buckets: readonly Interval[], grouping: Grouping): UsageRow[] =>
+  groupsOf(rows, buckets, grouping).map((group) => ({
     ...frame(group),
-    events: countable(groupBy, group.events),
+    events: countable(grouping, group.events),
     quantities: group.quantities,
   }));
 
-export const costRows = (rows: readonly ReportRow[], buckets: readonly Interval[], groupBy: readonly ReportGroup[]): CostRow[] =>
-  groupsOf(rows, buckets, groupBy).map((group) => ({
+export const costRows = (rows: readonly ReportRow[], buckets: readonly Interval[], grouping: Grouping): CostRow[] =>
+  groupsOf(rows, buckets, grouping).map((group) => ({
     ...frame(group),
-    events: countable(groupBy, group.events),
+    events: countable(grouping, group.events),
     list_cost: formatMoney(group.list),
     cost: formatMoney(group.billed),
-    unpriced_events: countable(groupBy, group.unpriced),
+    unpriced_events: countable(grouping, group.unpriced),
   }));
 
-export function totalsOf(rows: readonly ReportRow[]) {
-  const [all] = groupsOf(
-    rows.map((row) => ({ ...row, bucket: 0 })),
-    [{ start: 0, end: 0 }],
-    [],
-  );
-  return {
-    events: all?.events ?? 0,
-    quantities: all?.quantities ?? {},
-    list_cost: formatMoney(all?.list ?? 0n),
-    cost: formatMoney(all?.billed ?? 0n),
-    unpriced_events: all?.unpriced ?? 0,
-  };
+/** What the rows add up to, all at once or as they come. */
+export class Totals {
+  readonly #sum = nothing();
+
+  add(rows: readonly ReportRow[]): this {
+    for (const row of rows) add(this.#sum, row);
+    return this;
+  }
+
+  show(): ReportTotals {
+    const { events, unpriced, list, billed, quantities } = this.#sum;
+    return { events, quantities, list_cost: formatMoney(list), cost: formatMoney(billed), unpriced_events: unpriced };
+  }
 }

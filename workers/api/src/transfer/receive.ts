@@ -8,6 +8,8 @@ import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { Imported, StagedLine } from "@sessionplane/shared/rpc/session-rpc";
 import type { SessionSettings } from "@sessionplane/shared/session";
 import type { SessionLine, TransferLine } from "@sessionplane/shared/transfer";
+import { connect } from "../catalog/db.ts";
+import { insertSession } from "../catalog/sessions.ts";
 import type { ApiEnv } from "../env.ts";
 import { type TenantPrincipal, rulesOf } from "../http/principal.ts";
 import { callObject } from "../session-client.ts";
@@ -93,5 +95,8 @@ export async function receive(
     rules: rulesOf(tenant),
   };
   const finished = await callObject(env, tenantId, sessionId, (session) => session.finishImport(finish));
-  return finished.ok ? finished : give(finished.error);
+  if (!finished.ok) return give(finished.error);
+  // Whose child it is, and that it is there to be asked, holds from now on, whatever becomes of it before its first fact arrives.
+  await insertSession(connect(env.CATALOG), tenantId, sessionId, { settings, created_at: finish.created_at, blocks: [] });
+  return finished;
 }

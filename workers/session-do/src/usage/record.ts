@@ -1,7 +1,8 @@
 /** `recordUsage`: every event in one transaction, each answered for. An ended session still takes usage. */
 import { NOT_FOUND, type Problem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
-import type { AdjustUsage, AdjustedUsage, Idempotency, SeqPage, SeqQuery, Written } from "@sessionplane/shared/rpc/session-rpc";
+import type { Idempotency, SeqPage, SeqQuery, Written } from "@sessionplane/shared/rpc/session-rpc";
+import type { AdjustUsage, AdjustedUsage } from "@sessionplane/shared/rpc/usage-rpc";
 import {
   type ExplainedUsage,
   type PricedUsage,

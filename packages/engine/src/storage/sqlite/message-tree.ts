@@ -4,6 +4,7 @@
  */
 import type { Sql } from "./database.ts";
 import type { MessageDraft } from "../../messages/draft.ts";
+import { leavesBelow, leavesOf } from "../../tree/leaves.ts";
 import type { Range } from "../../tree/runs.ts";
 import { EditStore, NO_SIZE, type Size } from "./edit-store.ts";
 import { type MessageMetaRow, type MessageRead, type MessageRow, type MessageWeight, MessageRows } from "./message-rows.ts";
@@ -283,15 +284,13 @@ export class MessageTree {
     return this.#runs.begunBelow(range).map((first) => ({ first, hidden: first }));
   }
 
+  /** For each of these places, in rising order: of how many leaves it is on the path. */
+  leavesBelow(seqs: readonly number[], leaves: readonly number[]): number[] {
+    return leavesBelow(this.#runs.all(), leaves, seqs);
+  }
+
   /** Every message that has none below it, oldest first. */
   leaves(): number[] {
-    const inner = new Set<number>();
-    const ends: number[] = [];
-    for (const { parent_seq: parent, last, parent_stands: parentStands } of this.#runs.ends()) {
-      if (last === null) continue;
-      ends.push(last);
-      inner.add(parentStands === 1 ? parent : this.nearest(parent));
-    }
-    return ends.filter((seq) => !inner.has(seq)).toSorted((a, b) => a - b);
+    return leavesOf(this.#runs.ends(), (seq) => this.nearest(seq));
   }
 }

@@ -3,7 +3,7 @@
  * run. Rows are never changed: a deleted message leaves a gap in its run, and paths skip it.
  */
 import type { Sql } from "./database.ts";
-import type { Range, Run } from "../../tree/runs.ts";
+import type { Range, Run, RunEnd } from "../../tree/runs.ts";
 
 /** The last place of the newest run, which has no end. */
 const NO_END = Number.MAX_SAFE_INTEGER;
@@ -22,8 +22,6 @@ const ENDS = `
   SELECT parent_seq, (SELECT max(seq) FROM [messages] WHERE seq >= first_seq AND seq < next) AS last,
     EXISTS (SELECT 1 FROM [messages] WHERE seq = parent_seq) AS parent_stands
   FROM bounded ORDER BY first_seq`;
-
-export type RunEnd = { readonly parent_seq: number; readonly last: number | null; readonly parent_stands: number };
 
 export class RunStore {
   readonly #sql: Sql;
@@ -83,6 +81,11 @@ export class RunStore {
       .exec<{ first_seq: number }>("SELECT first_seq FROM [runs] WHERE parent_seq BETWEEN ? AND ?", first, last)
       .toArray()
       .map((row) => row.first_seq);
+  }
+
+  /** In order. */
+  all(): Run[] {
+    return this.#sql.exec<Run>("SELECT first_seq AS first, parent_seq AS parent FROM [runs] ORDER BY first_seq").toArray();
   }
 
   ends(): RunEnd[] {

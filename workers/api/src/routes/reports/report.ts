@@ -1,64 +1,49 @@
-/** `GET /v1/reports/usage` and `GET /v1/reports/cost`. */
+/** `GET /v1/reports/usage` and `GET /v1/reports/cost`: as JSON, or streamed as CSV or NDJSON. */
 import type { Context } from "hono";
 import * as z from "zod";
 import { formatInstant } from "@sessionplane/shared/fields";
-import { sessionIdSchema, tenantIdSchema } from "@sessionplane/shared/ids";
 import { type Problem, problem } from "@sessionplane/shared/problem";
-import { REPORT_GROUPS, type ReportGroup, bucketSchema, costRowSchema, usageRowSchema } from "@sessionplane/shared/report";
+import {
+  type Grouping,
+  type ReportFrame,
+  type ReportTotals,
+  costRowSchema,
+  reportFrameSchema,
+  usageRowSchema,
+} from "@sessionplane/shared/report";
 import { type Result, err, ok } from "@sessionplane/shared/result";
-import { moneySchema } from "@sessionplane/shared/money";
-import { timeZoneSchema } from "@sessionplane/shared/tenant";
-import { purposeSchema } from "@sessionplane/shared/usage-event";
 import { connect } from "../../catalog/db.ts";
-import { catalogAsOf } from "../../catalog/sessions.ts";
 import { eventsSince } from "../../catalog/usage-archives.ts";
 import type { AppEnv } from "../../env.ts";
 import { principalOf } from "../../http/authenticate.ts";
-import { epochSchema } from "../../http/list-query.ts";
 import { type App, eitherRoute, reply } from "../../http/routes.ts";
-import { scopeOf } from "../../http/tenant-scope.ts";
+import { type TenantScope, scopeOf } from "../../http/tenant-scope.ts";
+import { reportAsOf } from "../../reports/bring-in.ts";
 import { type Interval, bucketsOf } from "../../reports/buckets.ts";
-import { costCsv, usageCsv } from "../../reports/csv.ts";
-import { costRows, totalsOf, usageRows } from "../../reports/fold.ts";
-import { type ReportRow, queryReport } from "../../reports/query.ts";
+import { COST_CSV, USAGE_CSV } from "../../reports/csv.ts";
+import { Totals, costRows, usageRows } from "../../reports/fold.ts";
+import { namesOf } from "../../reports/grouping.ts";
+import { reportPages } from "../../reports/pages.ts";
+import { type ReportRow, type RowLimits, queryReport } from "../../reports/query.ts";
+import { type ReportFormat, streamReport } from "../../reports/stream.ts";
 import { checkReach } from "../../reports/whole-days.ts";
+import { type ReportQuery, UNGROUPED, filterOf, reportQuery } from "./report-query.ts";
 
 const MAX_BUCKETS = 1_000;
 const MAX_ROWS = 50_000;
 
-const isGroup = (name: string): name is ReportGroup => REPORT_GROUPS.some((group) => group === name);
-
-const groupByShape = z.string().max(200);
-const groupBySchema = groupByShape.transform((text, ctx): ReportGroup[] => {
-  const names = [...new Set(text.split(",").filter((name) => name !== ""))];
-  const groups = names.filter(isGroup);
-  if (groups.length === names.length) return groups;
-  ctx.addIssue({ code: "custom", message: `groups are ${REPORT_GROUPS.join(", ")}` });
-  return z.NEVER;
-});
-
-const query = z
-  .strictObject({
-    start: epochSchema,
-    end: epochSchema,
-    bucket: bucketSchema.default("day"),
-    group_by: groupBySchema.optional().meta({ description: `Some of ${REPORT_GROUPS.join(", ")}, separated by commas` }),
-    timezone: timeZoneSchema.default("UTC"),
-    tenant_id: tenantIdSchema.optional(),
-    session_id: sessionIdSchema.optional(),
-    user_id: z.string().max(128).optional(),
-    model: z.string().max(200).optional(),
-    provider: z.string().max(100).optional(),
-    purpose: purposeSchema.optional(),
-  })
-  .refine(({ start, end }) => end > start, { path: ["end"], message: "must be after start; the range is half-open" });
-type Query = z.output<typeof query>;
-
-type Report = {
+/** A report that may be run: what is checked before its first row is read. */
+type Prepared = {
+  readonly scope: TenantScope;
   readonly buckets: readonly Interval[];
-  readonly groupBy: readonly ReportGroup[];
-  readonly rows: readonly ReportRow[];
-  readonly asOf: string | null;
+  readonly grouping: Grouping;
+  readonly frame: Omit<ReportFrame, "totals">;
+};
+
+/** How rows of one kind are made and written. */
+type Kind<Row> = {
+  readonly rows: (rows: readonly ReportRow[], buckets: readonly Interval[], grouping: Grouping) => Row[];
+  readonly csv: Pick<ReportFormat<Row>, "head" | "line">;
 };
 
 const tooFine = (limit: string): Problem =>
@@ -70,102 +55,82 @@ const OPERATORS_GROUP = problem("invalid", "Only an operator's key groups by ten
   errors: [{ pointer: "?group_by", code: "invalid", message: "only an operator's key groups by tenant" }],
 });
 
-async function runReport(c: Context<AppEnv>, parameters: Query): Promise<Result<Report, Problem>> {
+async function prepare(c: Context<AppEnv>, parameters: ReportQuery): Promise<Result<Prepared, Problem>> {
   const principal = principalOf(c);
   const scope = scopeOf(principal, parameters.tenant_id);
   if (!scope.ok) return scope;
-  const buckets = bucketsOf(parameters, parameters.bucket, parameters.timezone, MAX_BUCKETS);
+  const { start, end, bucket, timezone, group_by: grouping = UNGROUPED, session_id: sessionId, user_id: userId } = parameters;
+  const buckets = bucketsOf(parameters, bucket, timezone, MAX_BUCKETS);
   if (buckets === null) return err(tooFine(`${MAX_BUCKETS} buckets`));
-  const groupBy = parameters.group_by ?? [];
-  if (principal.kind === "tenant" && groupBy.includes("tenant")) return err(OPERATORS_GROUP);
-  const { session_id: sessionId, user_id: userId, model, provider, purpose } = parameters;
-  const filter = { sessionId, userId, model, provider, purpose };
+  if (principal.kind === "tenant" && grouping.groups.includes("tenant")) return err(OPERATORS_GROUP);
   const since = await eventsSince(connect(c.env.CATALOG), scope.value);
-  const unreached = await checkReach(c.env.CATALOG, scope.value, buckets, since);
+  const unreached = grouping.tags.length > 0 ? null : await checkReach(c.env.CATALOG, scope.value, buckets, since);
   if (unreached !== null) return err(unreached);
-  // First: what is applied in between is in the rows, and the report claims less than it shows.
-  const asOf = await catalogAsOf(connect(c.env.CATALOG), scope.value);
-  const rows = await queryReport(c.env.CATALOG, scope.value, buckets, groupBy, filter, MAX_ROWS);
-  return rows.length > MAX_ROWS ? err(tooFine(`${MAX_ROWS} rows`)) : ok({ buckets, groupBy, rows, asOf });
+  const asOf = await reportAsOf(c.env, { scope: scope.value, sessionId, userId }, parameters.exact);
+  if (!asOf.ok) return asOf;
+  const frame = {
+    ...{ start: formatInstant(start), end: formatInstant(end), bucket, timezone, group_by: namesOf(grouping) },
+    ...{ events_since: since === null ? null : formatInstant(since), as_of: asOf.value },
+  };
+  return ok({ scope: scope.value, buckets, grouping, frame });
 }
 
-const frameOf = (parameters: Query, report: Report) => ({
-  start: formatInstant(parameters.start),
-  end: formatInstant(parameters.end),
-  bucket: parameters.bucket,
-  timezone: parameters.timezone,
-  group_by: report.groupBy,
-  totals: totalsOf(report.rows),
-  as_of: report.asOf,
+/** Each line is a row; the last has no row, but the totals and the rest of the report. */
+const ndjson = (frame: Prepared["frame"]): ReportFormat<unknown> => ({
+  head: "",
+  line: (row) => `${JSON.stringify(row)}\n`,
+  end: (totals: ReportTotals) => `${JSON.stringify({ ...frame, totals })}\n`,
 });
 
-const totalsSchema = z.object({
-  events: z.int(),
-  quantities: z.record(z.string(), z.int()),
-  list_cost: moneySchema,
-  cost: moneySchema,
-  unpriced_events: z.int(),
-});
-const reportOf = <T extends z.ZodType>(row: T) =>
-  z.object({
-    data: z.array(row),
-    start: z.iso.datetime(),
-    end: z.iso.datetime(),
-    bucket: bucketSchema,
-    timezone: z.string(),
-    group_by: z.array(z.string()),
-    totals: totalsSchema,
-    as_of: z.iso.datetime().nullable(),
-  });
+const VARY = { Vary: "Accept" };
+const CSV_HEADERS = { "Content-Type": "text/csv; charset=utf-8", "Content-Disposition": "attachment; filename=report.csv" };
+const NDJSON_HEADERS = { "Content-Type": "application/x-ndjson" };
+
+async function answer<Row>(c: Context<AppEnv>, parameters: ReportQuery, kind: Kind<Row>): Promise<Response> {
+  const prepared = await prepare(c, parameters);
+  if (!prepared.ok) return reply(c, prepared);
+  const { scope, buckets, grouping, frame } = prepared.value;
+  const filter = filterOf(parameters);
+  const ask = (part: readonly Interval[], limits: RowLimits) => queryReport(c.env.CATALOG, scope, part, grouping, filter, limits);
+  const stream = (format: ReportFormat<Row>) =>
+    streamReport(reportPages(ask, buckets, grouping), (rows, part) => kind.rows(rows, part, grouping), format);
+  const accept = c.req.header("Accept") ?? "";
+  if (accept.includes("text/csv")) return c.body(await stream({ ...kind.csv, end: () => "" }), 200, { ...CSV_HEADERS, ...VARY });
+  if (accept.includes("application/x-ndjson")) return c.body(await stream(ndjson(frame)), 200, { ...NDJSON_HEADERS, ...VARY });
+  const rows = await ask(buckets, { maxRows: MAX_ROWS, after: null });
+  if (rows.length > MAX_ROWS) return reply(c, err(tooFine(`${MAX_ROWS} rows as JSON`)));
+  const totals = new Totals().add(rows).show();
+  return reply(c, ok({ data: kind.rows(rows, buckets, grouping), ...frame, totals }), 200, VARY);
+}
 
 const declaration = <T extends z.ZodType>(path: "/v1/reports/usage" | "/v1/reports/cost", summary: string, row: T) =>
   eitherRoute("usage:read", "reports:read", {
     method: "get",
     path,
     summary,
-    description: "Half-open ranges of any instants. Buckets follow `timezone`. `Accept: text/csv` for CSV.",
+    description:
+      "Half-open ranges of any instants. Buckets follow `timezone`. `Accept: text/csv` and `application/x-ndjson` stream any number of " +
+      "rows; the last line of NDJSON has the `totals`. A stream that fails breaks off.",
     tags: ["Reports"],
-    request: { query },
+    request: { query: reportQuery },
     responses: {
       200: {
         description: "The report",
-        content: { "application/json": { schema: reportOf(row) }, "text/csv": { schema: z.string() } },
+        content: {
+          "application/json": { schema: reportFrameSchema.extend({ data: z.array(row) }) },
+          "application/x-ndjson": { schema: z.string() },
+          "text/csv": { schema: z.string() },
+        },
       },
     },
   });
 
-/** JSON, or CSV when it is asked for. */
-function answer<Row>(
-  c: Context<AppEnv>,
-  parameters: Query,
-  report: Report,
-  rows: readonly Row[],
-  csv: (rows: readonly Row[]) => string,
-): Response {
-  if ((c.req.header("Accept") ?? "").includes("text/csv")) {
-    return c.body(csv(rows), 200, {
-      "Content-Type": "text/csv; charset=utf-8",
-      "Content-Disposition": "attachment; filename=report.csv",
-      Vary: "Accept",
-    });
-  }
-  return reply(c, ok({ data: rows, ...frameOf(parameters, report) }), 200, { Vary: "Accept" });
-}
-
 export const registerUsageReport = (app: App) =>
-  app.openapi(declaration("/v1/reports/usage", "Report usage", usageRowSchema), async (c) => {
-    const parameters = c.req.valid("query");
-    const report = await runReport(c, parameters);
-    if (!report.ok) return reply(c, report);
-    const { rows, buckets, groupBy } = report.value;
-    return answer(c, parameters, report.value, usageRows(rows, buckets, groupBy), usageCsv);
-  });
+  app.openapi(declaration("/v1/reports/usage", "Report usage", usageRowSchema), async (c) =>
+    answer(c, c.req.valid("query"), { rows: usageRows, csv: USAGE_CSV }),
+  );
 
 export const registerCostReport = (app: App) =>
-  app.openapi(declaration("/v1/reports/cost", "Report cost", costRowSchema), async (c) => {
-    const parameters = c.req.valid("query");
-    const report = await runReport(c, parameters);
-    if (!report.ok) return reply(c, report);
-    const { rows, buckets, groupBy } = report.value;
-    return answer(c, parameters, report.value, costRows(rows, buckets, groupBy), costCsv);
-  });
+  app.openapi(declaration("/v1/reports/cost", "Report cost", costRowSchema), async (c) =>
+    answer(c, c.req.valid("query"), { rows: costRows, csv: COST_CSV }),
+  );
