@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { ExplainedCost } from "@sessionplane/shared/explained-cost";
+import type { ArchiveStep, UsageArchive } from "@sessionplane/shared/ledger-archive";
 import { MAX_LEDGER_CHECK_DAYS, type LedgerCheck } from "@sessionplane/shared/ledger-check";
 import type { Money } from "@sessionplane/shared/money";
 import { type CostRow, type ReportFrame, TAG_PREFIX } from "@sessionplane/shared/report";
@@ -22,6 +23,7 @@ What calls cost, why, and whether the sums are right.
   npm run ledger -- cost SES [--tenant TEN]
   npm run ledger -- verify  --tenant TEN [--start DAY] [--end DAY]
   npm run ledger -- rebuild --tenant TEN [--start DAY] [--end DAY]
+  npm run ledger -- archive --tenant TEN [--before DAY]
 
   DAY   2026-01-31, or an instant with its zone. The end is not in the range. This month, when left out.
   B     15m, hour, day, month (the default)
@@ -32,12 +34,14 @@ Asks the plane that npm start runs here, or the one that SESSIONPLANE_URL and SE
 report --exact asks the sessions first, so that nothing lags; an operator's key names a tenant with it.
 explain without an event shows the whole session by model, class and price; cost splits what it cost.
 verify ends with 1 when a sum is wrong; rebuild makes the sums that reports read of the events again.
+archive moves events of before a day to files in R2 and keeps their sums by day of the tenant's time zone; what
+the plane itself archives by now, when no day is given.
 `;
 
 const options = readOptions(HELP, {
   ...{ start: { type: "string" }, end: { type: "string" }, bucket: { type: "string" }, group: { type: "string" } },
   ...{ tenant: { type: "string" }, zone: { type: "string" }, session: { type: "string" } },
-  ...{ exact: { type: "boolean" }, format: { type: "string" } },
+  ...{ exact: { type: "boolean" }, format: { type: "string" }, before: { type: "string" } },
 });
 const { values } = options;
 
@@ -237,9 +241,36 @@ async function check(call: "verify" | "rebuild"): Promise<void> {
   if (!isSound) process.exitCode = 1;
 }
 
+async function archive(): Promise<void> {
+  const tenant = values.tenant ?? stopWith(`archive needs --tenant.\n${HELP}`);
+  const before = values.before === undefined ? {} : { before: instant(values.before, new Date()).toISOString() };
+  const sum = { files: 0, events: 0, quarters: 0 };
+  for (let more = true; more;) {
+    const step = await ask<ArchiveStep>("/v1/ledger/archive", { method: "POST", body: { tenant_id: tenant, ...before } });
+    sum.files += step.files;
+    sum.events += step.events;
+    sum.quarters += step.quarters;
+    more = step.has_more;
+    if (more) process.stderr.write(`${sum.events} events in ${sum.files} files\n`);
+    else if (step.waiting > 0) print(`${step.waiting} sessions wait for the catalog: ask again later for theirs.`);
+  }
+  const { data } = await ask<{ data: UsageArchive[] }>(`/v1/ledger/archives?${query({ tenant_id: tenant })}`);
+  const rows = data.map((file) => [
+    file.key,
+    file.events,
+    file.bytes,
+    file.first_occurred_at,
+    file.last_occurred_at,
+    amount(file.cost),
+  ]);
+  if (rows.length > 0) print(table(["file in R2, the newest first", "events", "bytes", "from", "to", "USD"], rows));
+  print(`\n${sum.events} events went to ${sum.files} files, and ${sum.quarters} sums of quarters of an hour to days.`);
+}
+
 const [command] = options.positionals;
 if (command === "report") await report();
 else if (command === "explain") await explain();
 else if (command === "cost") await cost();
+else if (command === "archive") await archive();
 else if (command === "verify" || command === "rebuild") await check(command);
 else stopWith(`there is no command ${command ?? "without a name"}.\n${HELP}`);

@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Plane, type Tenant, startPlane, text } from "../support/harness.ts";
+import { type Plane, type Tenant, startPlane, text, until } from "../support/harness.ts";
 
 const SCRIPT = join(import.meta.dirname, "../../scripts/ledger.ts");
 const MARCH = ["--start", "2026-03-01", "--end", "2026-04-01"];
@@ -69,6 +69,18 @@ test("a session is explained and its cost split, by its id alone", async () => {
   expect(out).toContain("1 events at no message of it");
 });
 
+test("old events are archived, and their costs stand", async () => {
+  await until("the catalog to have confirmed it", async () => {
+    const { out } = await ledger(["archive", "--tenant", tenant.id, "--before", "2026-04-01"]);
+    return out.includes("2 events went to 1 files") && out.includes(".ndjson.gz");
+  });
+  const { out } = await ledger(["report", "--tenant", tenant.id, ...MARCH]);
+  expect(out).toContain("2 events, 0.000154650 USD, 1 without a price.");
+  expect((await ledger(["verify", "--tenant", tenant.id, ...MARCH])).out).toBe("All sums are those of their events.\n");
+  const fine = await ledger(["report", "--tenant", tenant.id, "--bucket", "hour", ...MARCH]);
+  expect([fine.code, fine.err]).toEqual([1, expect.stringMatching(/kept as one day.*\(range_too_fine\)/)]);
+});
+
 test("what can't be done is said in a sentence, with 1", async () => {
   for (const [words, sentence] of [
     [["report", "--exact", ...MARCH], /an operator names a tenant\. \(too_many_sessions\)/],
@@ -78,6 +90,8 @@ test("what can't be done is said in a sentence, with 1", async () => {
     [["cost"], /cost needs the id of a session/],
     [["explain"], /explain needs the id of an event, or --session/],
     [["cost", "ses_none"], /\(not_found\)/],
+    [["archive"], /archive needs --tenant/],
+    [["archive", "--tenant", tenant.id, "--before", "2999-01-01"], /is in the future/],
     [["sum"], /there is no command sum/],
   ] as const) {
     const { code, err, out } = await ledger(words);
