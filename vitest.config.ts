@@ -18,7 +18,8 @@ export default defineConfig({
       tenantWorkerdProject,
       libraryProject,
       exampleProject,
-      { test: { ...node("e2e", ["tests/e2e/**/*.e2e.test.ts"]).test, fileParallelism: false } },
+      // They wait for real queues most of the time: two at once.
+      { test: { ...node("e2e", ["tests/e2e/**/*.e2e.test.ts"]).test, maxWorkers: 2 } },
       { test: { ...node("crash", ["tests/crash/**/*.test.ts"]).test, fileParallelism: false, testTimeout: 180_000 } },
     ],
   },
