@@ -100,6 +100,37 @@ const reported = async (session: string, range = RANGE) => {
   return body.data[0];
 };
 
+test("a list goes on where it ended, also between events of one moment and one id, and streams as NDJSON", async () => {
+  const own = await plane.tenant();
+  const at = "2026-04-01T00:00:00.000Z";
+  const sessions = [await plane.session(own), await plane.session(own), await plane.session(own)];
+  for (const session of sessions) {
+    const events = ["r1", "用户🦉"].map((id) => ({ id, provider: "acme", model: "m", usage: { input: 10 }, occurred_at: at }));
+    await own.call("POST", `/v1/sessions/${session}/usage`, { events });
+  }
+  type Page = { data: { id: string; session_id: string }[]; next_cursor: string | null };
+  const list = async (rest: string) => (await own.call<Page>("GET", `/v1/usage-events?${rest}`)).body;
+  await until("all to be listed", async () => (await list("limit=10")).data.length === 6);
+  const place = (one: { id: string; session_id: string }) => `${one.session_id} ${one.id}`;
+  const all = (await list("limit=10")).data.map(place);
+  const paged: string[] = [];
+  for (let cursor: string | null = ""; cursor !== null;) {
+    const page: Page = await list(`limit=1${cursor === "" ? "" : `&cursor=${cursor}`}`);
+    paged.push(...page.data.map(place));
+    cursor = page.next_cursor;
+  }
+  expect(paged).toEqual(all);
+  expect(new Set(all).size).toBe(6);
+  const stream = await own.call<string>("GET", "/v1/usage-events?limit=1", undefined, { Accept: "application/x-ndjson" });
+  const lines = stream.body.trim().split("\n");
+  expect(lines.map((line) => place(JSON.parse(line)))).toEqual(all);
+  const one = await own.call<{ session_id: string }>("GET", `/v1/usage-events/r1?session_id=${sessions[1]}`);
+  expect([one.status, one.body.session_id]).toEqual([200, sessions[1]]);
+  const any = await own.call("GET", "/v1/usage-events/r1");
+  expect([any.status, any.body["code"]]).toEqual([409, "ambiguous_event"]);
+  expect((await own.call("GET", "/v1/usage-events/none")).status).toBe(404);
+});
+
 test("a correction takes back and posts; totals, reports and explanations follow, and the event stays", async () => {
   await addPrice("c", "input", "1", "2026-01-01T00:00:00.000Z");
   const session = await plane.session(tenant);

@@ -196,6 +196,7 @@ const PREPARED: Record<string, Prepared> = {
   "POST /v1/compaction-jobs/{job_id}/retry": { plane: true },
   "POST /v1/compaction-jobs/{job_id}/cancel": { plane: true },
   "GET /v1/usage-events": {},
+  "GET /v1/usage-events/{event_id}": { query: "?session_id={session_id}&tenant_id={tenant_id}" },
   "GET /v1/usage-events/{event_id}/explain": { query: "?session_id={session_id}&tenant_id={tenant_id}" },
   "POST /v1/usage-events/{event_id}/adjustments": {
     plane: true,

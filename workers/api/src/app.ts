@@ -79,7 +79,7 @@ import { registerImportSession } from "./routes/transfer/import-session.ts";
 import { registerSplitSession } from "./routes/transfer/split-session.ts";
 import { registerListUsageEvents } from "./routes/usage/list-usage-events.ts";
 import { registerAdjustUsage } from "./routes/usage/adjust-usage.ts";
-import { registerExplainUsageEvent, registerListAllUsageEvents } from "./routes/usage/usage-events.ts";
+import { registerExplainUsageEvent, registerGetUsageEvent, registerListAllUsageEvents } from "./routes/usage/usage-events.ts";
 import { registerReadUsage } from "./routes/usage/read-usage.ts";
 import { registerRecordUsage } from "./routes/usage/record-usage.ts";
 import { registerExplainSession, registerSessionCost } from "./routes/usage/session-cost.ts";
@@ -143,6 +143,7 @@ export function createApp(): App {
   registerSessionCost(app);
   registerListAllUsageEvents(app);
   registerExplainUsageEvent(app);
+  registerGetUsageEvent(app);
   registerAdjustUsage(app);
 
   registerListBlocks(app);

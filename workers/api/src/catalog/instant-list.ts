@@ -1,5 +1,5 @@
 /** What every list ordered by an instant takes, and the conditions and order that follow from it. */
-import { type SQL, and, asc, desc, eq, gt, gte, lt, lte, or } from "drizzle-orm";
+import { type SQL, and, asc, desc, eq, gt, gte, lt, lte, or, sql } from "drizzle-orm";
 import type { AnySQLiteColumn } from "drizzle-orm/sqlite-core";
 
 export type InstantBounds = { readonly gte?: number; readonly gt?: number; readonly lte?: number; readonly lt?: number };
@@ -23,14 +23,14 @@ export const within = (column: AnySQLiteColumn, bounds: InstantBounds): SQL | un
 /** The rows past the cursor, in the list's order; ties of an instant are broken by the id. */
 export function pastCursor(
   instant: AnySQLiteColumn,
-  id: AnySQLiteColumn,
+  id: AnySQLiteColumn | SQL,
   list: Pick<InstantList, "order" | "cursor">,
 ): SQL | undefined {
   if (list.cursor === undefined) return undefined;
   const [atInstant, atId] = list.cursor;
   const beyond = list.order === "asc" ? gt : lt;
-  return or(beyond(instant, atInstant), and(eq(instant, atInstant), beyond(id, atId)));
+  return or(beyond(instant, atInstant), and(eq(instant, atInstant), beyond(sql`${id}`, atId)));
 }
 
-export const inOrder = (instant: AnySQLiteColumn, id: AnySQLiteColumn, order: "asc" | "desc"): SQL[] =>
-  order === "asc" ? [asc(instant), asc(id)] : [desc(instant), desc(id)];
+export const inOrder = (instant: AnySQLiteColumn, id: AnySQLiteColumn | SQL, order: "asc" | "desc"): SQL[] =>
+  order === "asc" ? [asc(instant), asc(sql`${id}`)] : [desc(instant), desc(sql`${id}`)];

@@ -14,6 +14,7 @@ type Scope = TenantId | "all_tenants";
 
 export type UsageFilter = Omit<InstantList, "createdAt"> & {
   readonly occurredAt: InstantList["createdAt"];
+  readonly eventId?: string | undefined;
   readonly sessionId?: string | undefined;
   readonly userId?: string | undefined;
   readonly provider?: string | undefined;
@@ -29,15 +30,25 @@ const equals = (column: Parameters<typeof eq>[0], value: string | undefined) =>
   value === undefined ? undefined : eq(column, value);
 const ofScope = (scope: Scope) => (scope === "all_tenants" ? undefined : eq(usageEvents.tenantId, scope));
 
+/** An event among those of all sessions, as text: an event's id is its session's alone. */
+const PLACE = sql`${usageEvents.sessionId} || ' ' || ${usageEvents.eventId}`;
+type Named = { readonly session_id: string; readonly id: string; readonly occurred_at: string };
+/** Where a page ended: of `cursor`. */
+export const positionOf = ({ session_id, id, occurred_at }: Named): readonly [number, string] => [
+  Date.parse(occurred_at),
+  `${session_id} ${id}`,
+];
+
 /** One row more than the limit, by the time of the call. */
 export async function listUsageEvents(db: CatalogDb, scope: Scope, filter: UsageFilter): Promise<TenantUsageEvent[]> {
-  const { occurredAt, eventId } = usageEvents;
+  const { occurredAt } = usageEvents;
   const rows = await db
     .select()
     .from(usageEvents)
     .where(
       and(
         ofScope(scope),
+        equals(usageEvents.eventId, filter.eventId),
         equals(usageEvents.sessionId, filter.sessionId),
         equals(usageEvents.userId, filter.userId),
         equals(usageEvents.provider, filter.provider),
@@ -46,10 +57,10 @@ export async function listUsageEvents(db: CatalogDb, scope: Scope, filter: Usage
         filter.unpriced === true ? eq(usageEvents.unpriced, 1) : undefined,
         filter.inconsistent === true ? eq(usageEvents.inconsistent, 1) : undefined,
         within(occurredAt, filter.occurredAt),
-        pastCursor(occurredAt, eventId, filter),
+        pastCursor(occurredAt, PLACE, filter),
       ),
     )
-    .orderBy(...inOrder(occurredAt, eventId, filter.order))
+    .orderBy(...inOrder(occurredAt, PLACE, filter.order))
     .limit(filter.limit + 1)
     .all();
   return rows.map((row) => ({ ...toUsageEvent(row.sessionId, row.event, row.recordedAt), tenant_id: row.tenantId }));
@@ -102,7 +113,7 @@ export async function callsBetween(
   scope: Scope,
   filter: Pick<UsageFilter, "limit" | "cursor" | "occurredAt" | "provider" | "model">,
 ): Promise<EventRow[]> {
-  const { occurredAt, eventId } = usageEvents;
+  const { occurredAt } = usageEvents;
   return db
     .select()
     .from(usageEvents)
@@ -113,10 +124,10 @@ export async function callsBetween(
         equals(usageEvents.provider, filter.provider),
         equals(usageEvents.model, filter.model),
         within(occurredAt, filter.occurredAt),
-        pastCursor(occurredAt, eventId, { order: "asc", cursor: filter.cursor }),
+        pastCursor(occurredAt, PLACE, { order: "asc", cursor: filter.cursor }),
       ),
     )
-    .orderBy(...inOrder(occurredAt, eventId, "asc"))
+    .orderBy(...inOrder(occurredAt, PLACE, "asc"))
     .limit(filter.limit + 1)
     .all();
 }

@@ -4,13 +4,12 @@ import { type Problem, fieldProblem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { HistoryPlace } from "@sessionplane/shared/rpc/session-rpc";
 
-export function encodeCursor(position: readonly (string | number)[]): string {
-  return btoa(JSON.stringify(position)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-}
+export const encodeCursor = (position: readonly (string | number)[]): string =>
+  Buffer.from(JSON.stringify(position)).toString("base64url");
 
 function decodeCursor(text: string): unknown {
   try {
-    return JSON.parse(atob(text.replaceAll("-", "+").replaceAll("_", "/")));
+    return JSON.parse(Buffer.from(text, "base64url").toString());
   } catch {
     return null;
   }

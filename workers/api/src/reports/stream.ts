@@ -1,9 +1,6 @@
-/**
- * A report sent as it is read. What fails before the first line is a reply of its own; what fails later breaks
- * the stream off, so that nobody takes a part for the whole.
- */
+/** A report sent as it is read: CSV and NDJSON. */
 import type { ReportTotals } from "@sessionplane/shared/report";
-import { logError } from "../log.ts";
+import { streamText } from "../http/stream-text.ts";
 import type { Interval } from "./buckets.ts";
 import { Totals } from "./fold.ts";
 import type { ReportPage } from "./pages.ts";
@@ -33,29 +30,10 @@ async function* textOf<Row>(
 }
 
 /** Throws when the first page fails. */
-export async function streamReport<Row>(
+export function streamReport<Row>(
   pages: AsyncIterable<ReportPage>,
   fold: Fold<Row>,
   format: ReportFormat<Row>,
 ): Promise<ReadableStream<Uint8Array>> {
-  const texts = textOf(pages, fold, format);
-  const encoder = new TextEncoder();
-  let next = await texts.next();
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      try {
-        // An empty chunk would be no answer to a pull.
-        while (next.done !== true && next.value === "") next = await texts.next();
-        if (next.done === true) return controller.close();
-        controller.enqueue(encoder.encode(next.value));
-        next = { done: false, value: "" };
-      } catch (error) {
-        logError("report_broken_off", error);
-        controller.error(error);
-      }
-    },
-    async cancel() {
-      await texts.return(undefined);
-    },
-  });
+  return streamText(textOf(pages, fold, format), "report_broken_off");
 }

@@ -55,7 +55,7 @@ async function reRate(c: Context<AppEnv>, db: CatalogDb, input: Input): Promise<
   const occurredAt = { gte: Date.parse(input.start), lt: Date.parse(input.end) };
   const asOf = await catalogAsOf(db, scope);
   const rows = await callsBetween(db, scope, { limit, cursor: cursor.data, occurredAt, provider, model });
-  const page = pageFrom(rows, limit, (row) => [row.occurredAt, row.eventId], asOf);
+  const page = pageFrom(rows, limit, (row) => [row.occurredAt, `${row.sessionId} ${row.eventId}`], asOf);
   // A price that was added elsewhere a moment ago counts here.
   forgetPrices();
   const all = await rerateAll(db, page.data, idsOf);
