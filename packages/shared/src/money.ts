@@ -105,7 +105,7 @@ export const formatMoney = (nano: number | bigint | string): Money => ({
   currency: "USD",
 });
 
-/** The inverse of `formatMoney`, for sums in tests and tools. */
+/** The inverse of `formatMoney`: sums of what replies say. */
 export const parseMoney = (money: Money): bigint => {
   const [whole = "0", fraction = ""] = money.amount.replace("-", "").split(".");
   const nano = BigInt(whole) * NANO_PER_USD + BigInt(fraction.padEnd(AMOUNT_DECIMALS, "0"));

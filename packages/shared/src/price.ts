@@ -5,7 +5,7 @@ import { tenantIdSchema } from "./ids.ts";
 import { moneySchema, parseUsdPerMillion } from "./money.ts";
 
 /** Calls in one request: each that changes is a call of its session's object. */
-export const MAX_RE_RATED = 1_000;
+export const MAX_RE_RATED = 500;
 
 export const TOKEN_CLASSES = [
   "input",

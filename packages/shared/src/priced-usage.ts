@@ -100,7 +100,9 @@ export function adjust(
   { id, reason }: { readonly id: string; readonly reason: string },
 ): PricedUsage | null {
   const before = linesNow(event, adjustments);
-  if (JSON.stringify(before) === JSON.stringify(to.lines)) return null;
+  const isSame =
+    JSON.stringify([before, inconsistentNow(event, adjustments)]) === JSON.stringify([to.lines, to.inconsistent ?? []]);
+  if (isSame) return null;
   const reversal = before.map((line) => ({
     ...line,
     quantity: -line.quantity,

@@ -59,6 +59,9 @@ export const reportFrameSchema = z.object({
   events_since: z.iso.datetime().nullable().meta({
     description: "How far single calls are kept, and so how far groups by tag reach; null: all of them are",
   }),
-  as_of: z.iso.datetime().nullable(),
+  as_of: z.iso.datetime().nullable().meta({
+    description:
+      "The newest fact that is in it; older ones of other sessions may be on their way. With `exact=1`: everything up to then is in it",
+  }),
 });
 export type ReportFrame = z.infer<typeof reportFrameSchema>;

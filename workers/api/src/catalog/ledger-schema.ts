@@ -34,6 +34,7 @@ export const usageEvents = sqliteTable(
   (t) => [
     primaryKey({ columns: [t.tenantId, t.sessionId, t.eventId] }),
     index("usage_events_occurred_at").on(t.tenantId, t.occurredAt),
+    index("usage_events_event").on(t.tenantId, t.eventId),
     index("usage_events_adjusts")
       .on(t.tenantId, t.sessionId, t.adjusts)
       .where(sql`adjusts IS NOT NULL`),

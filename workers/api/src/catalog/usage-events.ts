@@ -29,6 +29,12 @@ export type TenantUsageEvent = UsageEvent & { readonly tenant_id: string };
 const equals = (column: Parameters<typeof eq>[0], value: string | undefined) =>
   value === undefined ? undefined : eq(column, value);
 const ofScope = (scope: Scope) => (scope === "all_tenants" ? undefined : eq(usageEvents.tenantId, scope));
+/** Of one event: tenant by tenant, since an event is found within its tenant. */
+const ofEvent = (scope: Scope, eventId: string) =>
+  and(
+    scope === "all_tenants" ? sql`${usageEvents.tenantId} IN (SELECT id FROM tenants)` : ofScope(scope),
+    eq(usageEvents.eventId, eventId),
+  );
 
 /** An event among those of all sessions, as text: an event's id is its session's alone. */
 const PLACE = sql`${usageEvents.sessionId} || ' ' || ${usageEvents.eventId}`;
@@ -39,6 +45,14 @@ export const positionOf = ({ session_id, id, occurred_at }: Named): readonly [nu
   `${session_id} ${id}`,
 ];
 
+const CORRECTIONS = sql`usage_events AS c WHERE c.tenant_id = ${usageEvents.tenantId} AND c.session_id = ${usageEvents.sessionId}
+  AND c.adjusts = ${usageEvents.eventId}`;
+/** Calls of which that holds after their corrections. */
+const IS_UNPRICED = sql`${usageEvents.adjusts} IS NULL
+  AND ${usageEvents.unpriced} + coalesce((SELECT sum(c.unpriced) FROM ${CORRECTIONS}), 0) > 0`;
+const IS_INCONSISTENT = sql`${usageEvents.adjusts} IS NULL
+  AND coalesce((SELECT c.inconsistent FROM ${CORRECTIONS} ORDER BY c.seq DESC LIMIT 1), ${usageEvents.inconsistent}) = 1`;
+
 /** One row more than the limit, by the time of the call. */
 export async function listUsageEvents(db: CatalogDb, scope: Scope, filter: UsageFilter): Promise<TenantUsageEvent[]> {
   const { occurredAt } = usageEvents;
@@ -47,15 +61,14 @@ export async function listUsageEvents(db: CatalogDb, scope: Scope, filter: Usage
     .from(usageEvents)
     .where(
       and(
-        ofScope(scope),
-        equals(usageEvents.eventId, filter.eventId),
+        filter.eventId === undefined ? ofScope(scope) : ofEvent(scope, filter.eventId),
         equals(usageEvents.sessionId, filter.sessionId),
         equals(usageEvents.userId, filter.userId),
         equals(usageEvents.provider, filter.provider),
         equals(usageEvents.model, filter.model),
         equals(usageEvents.purpose, filter.purpose),
-        filter.unpriced === true ? eq(usageEvents.unpriced, 1) : undefined,
-        filter.inconsistent === true ? eq(usageEvents.inconsistent, 1) : undefined,
+        filter.unpriced === true ? IS_UNPRICED : undefined,
+        filter.inconsistent === true ? IS_INCONSISTENT : undefined,
         within(occurredAt, filter.occurredAt),
         pastCursor(occurredAt, PLACE, filter),
       ),
@@ -69,18 +82,8 @@ export async function listUsageEvents(db: CatalogDb, scope: Scope, filter: Usage
 const stored = ({ event, recordedAt }: Pick<EventRow, "event" | "recordedAt">): StoredUsage => ({ event, recordedAt });
 
 /** At most two: an event's id is its session's. */
-export async function explainEvents(
-  db: CatalogDb,
-  scope: Scope,
-  eventId: string,
-  sessionId: string | undefined,
-): Promise<ExplainedUsage[]> {
-  const rows = await db
-    .select()
-    .from(usageEvents)
-    .where(and(ofScope(scope), eq(usageEvents.eventId, eventId), equals(usageEvents.sessionId, sessionId)))
-    .limit(2)
-    .all();
+export async function explainEvents(db: CatalogDb, scope: Scope, eventId: string): Promise<ExplainedUsage[]> {
+  const rows = await db.select().from(usageEvents).where(ofEvent(scope, eventId)).limit(2).all();
   const adjustments = await adjustmentsOf(db, rows);
   return rows.map((row) => explainUsage(row.sessionId, stored(row), (adjustments.get(placeOf(row)) ?? []).map(stored)));
 }

@@ -27,7 +27,7 @@ function idsOf(row: EventRow) {
   return tenantId === null || sessionId === null ? null : { tenantId, sessionId };
 }
 
-/** The key is the event and what it becomes: a request that is repeated corrects nothing twice. */
+/** Refused when it was corrected since it was read: a request that is repeated corrects nothing twice. */
 async function correct(
   c: Context<AppEnv>,
   { tenantId, sessionId, row, after, tokens, inconsistent, corrections }: Rerated,
@@ -61,12 +61,13 @@ async function reRate(c: Context<AppEnv>, db: CatalogDb, input: Input): Promise<
   const all = await rerateAll(db, page.data, idsOf);
   const behind = new Set<Rerated>();
   if (!isDry) {
+    // First: one that dies half way has changed something too.
+    await recordAudit(db, auditOf(c, "usage.re_rate", `${input.start}/${input.end}`, tenant ?? null));
     for (const one of all.filter(isChanged)) {
       const corrected = await correct(c, one);
       if (!corrected.ok && corrected.error.code !== "precondition_failed") return corrected;
       if (!corrected.ok) behind.add(one);
     }
-    await recordAudit(db, auditOf(c, "usage.re_rate", `${input.start}/${input.end}`, tenant ?? null));
   }
   const since = await eventsSince(db, scope);
   return ok({
@@ -88,7 +89,7 @@ export const registerReRate = (app: App) =>
       summary: "Rate calls again",
       description:
         "By the prices that are known now of the moments at which the calls were made. Calls are never changed: what differs gets a " +
-        "correction that takes back what held and posts what holds. At most 1,000 calls a request, the oldest first: go on with " +
+        "correction that takes back what held and posts what holds. At most 500 calls a request, the oldest first: go on with " +
         "`next_cursor`. Rating again what was rated changes nothing.",
       tags: ["Prices"],
       request: { body: jsonBody(reRateSchema) },

@@ -10,12 +10,12 @@ import { type CatalogDb, connect } from "../../catalog/db.ts";
 import { catalogAsOf } from "../../catalog/sessions.ts";
 import { type UsageFilter, explainEvents, listUsageEvents, positionOf } from "../../catalog/usage-events.ts";
 import type { AppEnv } from "../../env.ts";
+import { callOwned } from "../../http/owned-session.ts";
 import { principalOf } from "../../http/authenticate.ts";
 import { boundsOf, flagSchema, instantBounds, pageFrom, pageQuery } from "../../http/list-query.ts";
 import { type App, eitherRoute, json, reply } from "../../http/routes.ts";
 import { streamText } from "../../http/stream-text.ts";
 import { type TenantScope, scopeOf } from "../../http/tenant-scope.ts";
-import { callObject } from "../../session-client.ts";
 
 const query = z.strictObject({
   ...pageQuery,
@@ -143,10 +143,12 @@ export const registerExplainUsageEvent = (app: App) =>
     async (c) => {
       const id = c.req.valid("param").event_id;
       const { session_id: sessionId, tenant_id: tenantId } = c.req.valid("query");
+      if (sessionId !== undefined) {
+        const explained = await callOwned(c, tenantId, sessionId, (session) => session.explainUsageEvent(id));
+        return reply(c, explained.ok ? ok(explained.value.value) : explained);
+      }
       const scope = scopeOf(principalOf(c), tenantId);
       if (!scope.ok) return reply(c, scope);
-      if (sessionId !== undefined && scope.value !== "all_tenants")
-        return reply(c, await callObject(c.env, scope.value, sessionId, (session) => session.explainUsageEvent(id)));
-      return reply(c, onlyOne(await explainEvents(connect(c.env.CATALOG), scope.value, id, sessionId)));
+      return reply(c, onlyOne(await explainEvents(connect(c.env.CATALOG), scope.value, id)));
     },
   );

@@ -1,0 +1,1 @@
+CREATE INDEX `usage_events_event` ON `usage_events` (`tenant_id`,`event_id`);
