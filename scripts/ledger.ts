@@ -1,6 +1,4 @@
 /** `npm run ledger`: what calls cost, why, and whether the sums are right, as tables in a terminal. */
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { ExplainedCost } from "@sessionplane/shared/explained-cost";
 import type { ArchiveStep, UsageArchive } from "@sessionplane/shared/ledger-archive";
@@ -10,9 +8,11 @@ import { type CostRow, type ReportFrame, TAG_PREFIX } from "@sessionplane/shared
 import type { SessionUsage } from "@sessionplane/shared/session";
 import type { SessionCost } from "@sessionplane/shared/session-cost";
 import type { ExplainedUsage } from "@sessionplane/shared/usage-event";
+import { bucketsOf } from "../workers/api/src/reports/buckets.ts";
 import { progress, table } from "./demo/terminal.ts";
+import { ask, send } from "./ledger/ask.ts";
+import { askedInstant, askedRange } from "./ledger/range.ts";
 import { readOptions, stopWith } from "./options.ts";
-import { PLANE_FOLDER } from "./plane.ts";
 
 const HELP = `
 What calls cost, why, and whether the sums are right.
@@ -21,11 +21,12 @@ What calls cost, why, and whether the sums are right.
   npm run ledger -- explain EVENT [--session SES] [--tenant TEN]
   npm run ledger -- explain --session SES [--tenant TEN]
   npm run ledger -- cost SES [--tenant TEN]
-  npm run ledger -- verify  --tenant TEN [--start DAY] [--end DAY]
-  npm run ledger -- rebuild --tenant TEN [--start DAY] [--end DAY]
-  npm run ledger -- archive --tenant TEN [--before DAY]
+  npm run ledger -- verify  --tenant TEN [--start DAY] [--end DAY] [--zone Z]
+  npm run ledger -- rebuild --tenant TEN [--start DAY] [--end DAY] [--zone Z]
+  npm run ledger -- archive --tenant TEN [--before DAY] [--zone Z]
 
-  DAY   2026-01-31, or an instant with its zone. The end is not in the range. This month, when left out.
+  DAY   2026-01-31 in the zone, or an instant. The end is not in the range. This month, when left out.
+  Z     a time zone, such as Europe/Prague. The tenant's billing_timezone, or UTC, when left out.
   B     15m, hour, day, month (the default)
   G     tenant, user, session, model, provider, purpose, token_class, tag.KEY. By model, when left out.
   F     table (the default), csv or ndjson: any number of rows, to standard output as they come
@@ -45,48 +46,6 @@ const options = readOptions(HELP, {
 });
 const { values } = options;
 
-type Target = { readonly url: string; readonly key: string };
-
-function target(): Target {
-  const { SESSIONPLANE_URL: url, SESSIONPLANE_KEY: key } = process.env;
-  if (url !== undefined && key !== undefined) return { url, key };
-  if (url !== undefined || key !== undefined) stopWith("give both SESSIONPLANE_URL and SESSIONPLANE_KEY, or neither.");
-  const file = join(PLANE_FOLDER, "dev.json");
-  if (!existsSync(file)) stopWith("no plane is running here. Start one with npm start, or name one: see --help.");
-  const local = JSON.parse(readFileSync(file, "utf8")) as { url: string; operator_key: string };
-  return { url: local.url, key: local.operator_key };
-}
-
-const plane = target();
-
-type Request = { readonly method?: "GET" | "POST"; readonly body?: object; readonly accept?: string };
-
-/** A reply that is good, or the end of the command with the plane's own words. */
-async function send(path: string, { method = "GET", body, accept = "application/json" }: Request = {}): Promise<Response> {
-  const headers = { Authorization: `Bearer ${plane.key}`, "Content-Type": "application/json", Accept: accept };
-  const request = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
-  const response = await fetch(new URL(path, plane.url), request).catch(() => stopWith(`${plane.url} does not answer.`));
-  if (response.ok) return response;
-  const refusal: unknown = await response.json().catch(() => null);
-  if (refusal === null) return stopWith(`${plane.url} answers ${response.status}. Is it a Sessionplane?`);
-  const { detail, code } = refusal as { detail: string; code: string };
-  return stopWith(`${detail} (${code})`);
-}
-
-async function ask<T>(path: string, request: Request = {}): Promise<T> {
-  const reply: unknown = await (await send(path, request)).json();
-  return reply as T;
-}
-
-/** The start of a month, UTC: so many after this one. */
-const month = (after: number): Date => new Date(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth() + after, 1));
-
-function instant(given: string | undefined, otherwise: Date): Date {
-  const read = given === undefined ? otherwise : new Date(given);
-  return Number.isNaN(read.getTime()) ? stopWith(`${given} is no day and no instant.`) : read;
-}
-
-const range = { start: instant(values.start, month(0)), end: instant(values.end, month(1)) };
 const query = (fields: Record<string, string | undefined>): string =>
   new URLSearchParams(Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))).toString();
 const amount = (money: Money | null): string => money?.amount ?? "no price";
@@ -119,9 +78,10 @@ function cellOf(row: CostRow, name: string): string {
 }
 
 async function report(): Promise<void> {
+  const { start, end, zone } = await askedRange(values);
   const asked = query({
-    ...{ start: range.start.toISOString(), end: range.end.toISOString(), bucket: values.bucket ?? "month" },
-    ...{ group_by: (values.group ?? "model") || undefined, tenant_id: values.tenant, timezone: values.zone },
+    ...{ start: start.toISOString(), end: end.toISOString(), bucket: values.bucket ?? "month" },
+    ...{ group_by: (values.group ?? "model") || undefined, tenant_id: values.tenant, timezone: zone },
     exact: values.exact === true ? "1" : undefined,
   });
   const path = `/v1/reports/cost?${asked}`;
@@ -208,15 +168,17 @@ async function cost(): Promise<void> {
   );
 }
 
-const DAYS_MS = MAX_LEDGER_CHECK_DAYS * 86_400_000;
+/** Whole days of the zone: one of them is longer than 24 hours where clocks go back. */
+const DAYS_A_CHECK = MAX_LEDGER_CHECK_DAYS - 1;
 
 async function check(call: "verify" | "rebuild"): Promise<void> {
   const tenant = values.tenant ?? stopWith(`${call} needs --tenant.\n${HELP}`);
-  const starts: number[] = [];
-  for (let at = range.start.getTime(); at < range.end.getTime(); at += DAYS_MS) starts.push(at);
+  const { start: first, end: last, zone } = await askedRange(values);
+  const days = bucketsOf({ start: first.getTime(), end: last.getTime() }, "day", zone, Infinity) ?? [];
+  const starts = days.filter((_, index) => index % DAYS_A_CHECK === 0).map(({ start }) => start);
   const found: LedgerCheck[] = [];
   for (const [index, at] of starts.entries()) {
-    const end = new Date(Math.min(at + DAYS_MS, range.end.getTime())).toISOString();
+    const end = new Date(starts[index + 1] ?? last).toISOString();
     const part = { tenant_id: tenant, start: new Date(at).toISOString(), end };
     found.push(await ask<LedgerCheck>(`/v1/ledger/${call}`, { method: "POST", body: part }));
     progress(call, index + 1, starts.length);
@@ -243,7 +205,7 @@ async function check(call: "verify" | "rebuild"): Promise<void> {
 
 async function archive(): Promise<void> {
   const tenant = values.tenant ?? stopWith(`archive needs --tenant.\n${HELP}`);
-  const before = values.before === undefined ? {} : { before: instant(values.before, new Date()).toISOString() };
+  const before = values.before === undefined ? {} : { before: (await askedInstant(values.before, values)).toISOString() };
   const sum = { files: 0, events: 0, quarters: 0 };
   for (let more = true; more;) {
     const step = await ask<ArchiveStep>("/v1/ledger/archive", { method: "POST", body: { tenant_id: tenant, ...before } });

@@ -102,3 +102,25 @@ test("what can't be done is said in a sentence, with 1", async () => {
   expect(nobody.err).toMatch(/does not answer/);
   expect((await ledger(["--help"])).out).toContain("npm run ledger -- cost SES");
 });
+
+test("days are the tenant's own, also once its usage is kept by day", async () => {
+  const other = await plane.tenant({ billing_timezone: "Asia/Kathmandu" });
+  const own = await plane.session(other);
+  const event = { provider: "acme", model: "m", usage: { input: 1_000_000 } };
+  const events = ["2026-02-28T18:20:00Z", "2026-03-31T18:10:00Z", "2026-03-31T18:20:00Z"].map((at) => ({
+    ...event,
+    occurred_at: at,
+  }));
+  await other.call("POST", `/v1/sessions/${own}/usage`, { events });
+  const march = ["--tenant", other.id, ...MARCH];
+  expect((await ledger(["report", "--exact", ...march])).out).toContain("2 events, 0.300000000 USD");
+  await until("them to be archived", async () => {
+    const { out } = await ledger(["archive", "--tenant", other.id, "--before", "2026-04-02"]);
+    return out.includes(".ndjson.gz");
+  });
+  expect((await ledger(["report", ...march])).out).toContain("2 events, 0.300000000 USD");
+  expect((await ledger(["verify", ...march])).out).toBe("All sums are those of their events.\n");
+  const utc = await ledger(["verify", ...march, "--zone", "UTC"]);
+  expect([utc.code, utc.err]).toEqual([1, expect.stringMatching(/cuts the day/)]);
+  expect((await ledger(["report", ...march, "--zone", "Mars"])).err).toMatch(/Mars is no time zone/);
+});
