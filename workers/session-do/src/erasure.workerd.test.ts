@@ -106,7 +106,16 @@ describe("an erasure", () => {
     const after = await dump(session);
     expect([...after].filter(([, rows]) => rows.includes("heron"))).toEqual([]);
     const nonEmpty = [...after].flatMap(([name, rows]) => (rows === "" ? [] : [name]));
-    const mayHold = ["_migrations", "erasure", "media_trash", "session", "sqlite_sequence", "tree", "usage_events"];
+    const mayHold = [
+      "_migrations",
+      "erasure",
+      "idempotency",
+      "media_trash",
+      "session",
+      "sqlite_sequence",
+      "tree",
+      "usage_events",
+    ];
     expect(nonEmpty.filter((name) => !mayHold.includes(name))).toEqual([]);
     const [paid] = valueOf(await session.rpc().listUsageEvents({ limit: 2 })).items;
     expect([paid?.id, paid?.user_id, after.get("session")?.includes("user-17")]).toEqual(["paid", "user-17", false]);
