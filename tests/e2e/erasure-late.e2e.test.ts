@@ -1,6 +1,6 @@
 /** What was under way when a session was erased, or comes again afterwards, brings nothing back and bills nothing twice. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Plane, type Tenant, startPlane, text, until } from "../support/harness.ts";
+import { type Plane, type Tenant, startPlane, until } from "../support/harness.ts";
 
 let plane: Plane;
 let tenant: Tenant;

@@ -8,6 +8,7 @@ import { newId } from "@sessionplane/shared/ids";
 import { NOT_FOUND, type Problem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import { NO_SETTINGS } from "@sessionplane/shared/session";
+import { isErased } from "./session-row.ts";
 import type { SessionStore } from "./session-store.ts";
 import { STALE } from "./settings.ts";
 
@@ -49,8 +50,6 @@ export class ErasureStore {
     this.#sql.exec("UPDATE erasure SET completed_at = ? WHERE completed_at IS NULL", now);
   }
 }
-
-const isErased = (store: SessionStore): boolean => store.row.status === "erased";
 
 function receiptOf(store: SessionStore): Erasure | null {
   const row = isErased(store) ? store.erasure.find() : null;

@@ -296,3 +296,22 @@ describe("what comes after an erasure", () => {
     expect(await reading).toContain("id: 0");
   });
 });
+
+describe("a stream that was under way", () => {
+  type Rpc = ReturnType<TestSession["rpc"]>;
+  test.each([
+    ["streamHistory", (rpc: Rpc) => rpc.streamHistory({ view: "raw", order: "asc" })],
+    ["exportSession", (rpc: Rpc) => rpc.exportSession({})],
+  ] as const)("%s ends with an error, and not as if it were whole", async (_name, start) => {
+    const session = await opened();
+    for (const prefix of ["a", "b", "c", "d"]) await append(session, conversation(100, 10_000, prefix));
+    const reader = valueOf(await start(session.rpc())).getReader();
+    expect((await reader.read()).done).toBe(false);
+    await erase(session);
+    const end = async () => {
+      while (!(await reader.read()).done);
+      return "whole";
+    };
+    await expect(end()).rejects.toThrow();
+  });
+});
