@@ -8,6 +8,7 @@ import type { ArchiveStep } from "@sessionplane/shared/ledger-archive";
 import { connect } from "../catalog/db.ts";
 import {
   type ArchivedRow,
+  type Room,
   allArchives,
   archivableSeq,
   eventsThrough,
@@ -21,8 +22,8 @@ import { callObject } from "../session-client.ts";
 import { wholeDays } from "./days.ts";
 import { putFile, putManifest } from "./usage-file.ts";
 
-/** Of one file: a few megabytes before they are packed. */
-const MAX_EVENTS = 5_000;
+/** Of one file: a few megabytes before they are packed, and never more than a worker can hold. */
+const ROOM: Room = { events: 5_000, bytes: 8 * 1024 * 1024 };
 /** Looked at in one step; each is a call of its object. */
 const MAX_SESSIONS = 100;
 
@@ -47,14 +48,17 @@ async function gather(env: ApiEnv, { tenantId, before }: Scope, after: string): 
   const rows: ArchivedRow[] = [];
   const sessions = await sessionsToArchive(db, tenantId, before, after, MAX_SESSIONS);
   let waiting = 0;
+  let room = ROOM;
   for (const session of sessions) {
-    const [wanted, confirmed] = [await archivableSeq(db, tenantId, session, before), await confirmedSeq(env, tenantId, session)];
+    // First: what comes between the two is newer than what is confirmed.
+    const confirmed = await confirmedSeq(env, tenantId, session);
+    const wanted = await archivableSeq(db, tenantId, session, before);
     if (confirmed < wanted) waiting += 1;
-    const room = MAX_EVENTS - rows.length;
     const found = await eventsThrough(db, tenantId, session, Math.min(wanted, confirmed), room);
-    rows.push(...found);
+    rows.push(...found.rows);
+    ({ room } = found);
     // It may have more: the next step looks at it again.
-    if (found.length === room) return { rows, waiting, more: true, last: after };
+    if (room.events <= 0 || room.bytes <= 0) return { rows, waiting, more: true, last: after };
   }
   return { rows, waiting, more: sessions.length === MAX_SESSIONS, last: sessions.at(-1) ?? after };
 }

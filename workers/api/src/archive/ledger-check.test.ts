@@ -103,7 +103,8 @@ class Ledger {
   }
 
   async archive(): Promise<void> {
-    const rows = await eventsThrough(connect(this.stores.CATALOG), this.tenantId, this.sessionId, this.#seq, 1_000);
+    const room = { events: 1_000, bytes: 1_000_000 };
+    const { rows } = await eventsThrough(connect(this.stores.CATALOG), this.tenantId, this.sessionId, this.#seq, room);
     const file = await putFile(this.stores.CONTENT, this.tenantId, rows);
     expect(await moveToArchive(this.stores.CATALOG, this.tenantId, file, rows, 1)).toBe(true);
   }
@@ -168,4 +169,18 @@ test("a session's wrong total is told when its calls are archived and its quarte
   expect(await checkLedger(ledger.stores, ledger.range)).toMatchObject({
     value: { sound: false, rollups: [], sessions: [{ session_id: ledger.sessionId, billed: { amount: "0.000000005" } }] },
   });
+});
+
+test("events are taken in the order of their log until a file's room is taken, at least one of them", async () => {
+  const ledger = new Ledger();
+  ledger.record(12);
+  const take = async (room: { events: number; bytes: number }) => {
+    const taken = await eventsThrough(connect(ledger.stores.CATALOG), ledger.tenantId, ledger.sessionId, 9, room);
+    return { seqs: taken.rows.map(({ seq }) => seq), isFull: taken.room.events <= 0 || taken.room.bytes <= 0 };
+  };
+  expect(await take({ events: 4, bytes: 1_000_000 })).toEqual({ seqs: [1, 2, 3, 4], isFull: true });
+  expect(await take({ events: 100, bytes: 1 })).toEqual({ seqs: [1], isFull: true });
+  const some = await take({ events: 100, bytes: 2_000 });
+  expect([some.seqs.length > 1 && some.seqs.length < 9, some.isFull]).toEqual([true, true]);
+  expect(await take({ events: 100, bytes: 1_000_000 })).toEqual({ seqs: [1, 2, 3, 4, 5, 6, 7, 8, 9], isFull: false });
 });

@@ -72,17 +72,26 @@ FROM usage_events WHERE tenant_id = ${tenantId} AND session_id = ${sessionId}`);
   return row?.through ?? 0;
 }
 
-/** Oldest first. */
+/** What a file takes. An id weighs more than its bytes: all of them are one parameter, which D1 refuses over 2 MB. */
+export type Room = { readonly events: number; readonly bytes: number };
+
+/** Oldest first, until the room is taken, by the last of them too: `room` is what is left, with nothing in it when there may be more. */
 export async function eventsThrough(
   db: CatalogDb,
   tenantId: TenantId,
   sessionId: string,
   seq: number,
-  limit: number,
-): Promise<ArchivedRow[]> {
-  return db.all<ArchivedRow>(sql`
-SELECT session_id, event_id, seq, recorded_at, occurred_at, list_nano, billed_nano, event FROM usage_events
-WHERE tenant_id = ${tenantId} AND session_id = ${sessionId} AND seq <= ${seq} ORDER BY seq LIMIT ${limit}`);
+  room: Room,
+): Promise<{ rows: ArchivedRow[]; room: Room }> {
+  const found = await db.all<ArchivedRow & { so_far: number; weight: number }>(sql`
+SELECT * FROM (
+  SELECT *, sum(weight) OVER (ORDER BY seq) AS so_far FROM (
+    SELECT session_id, event_id, seq, recorded_at, occurred_at, list_nano, billed_nano, event,
+      octet_length(event) + 4 * octet_length(json_quote(event_id)) AS weight FROM usage_events
+    WHERE tenant_id = ${tenantId} AND session_id = ${sessionId} AND seq <= ${seq} ORDER BY seq LIMIT ${room.events}))
+WHERE so_far - weight < ${room.bytes} ORDER BY seq`);
+  const rows = found.map(({ so_far: _sum, weight: _own, ...row }) => row);
+  return { rows, room: { events: room.events - rows.length, bytes: room.bytes - (found.at(-1)?.so_far ?? 0) } };
 }
 
 /** What a session's events in the file add up to, and how far they go. */
