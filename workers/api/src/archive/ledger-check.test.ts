@@ -11,7 +11,10 @@ import { eventsThrough, moveToArchive } from "../catalog/usage-archives.ts";
 import { foldIntoDays } from "../catalog/usage-days.ts";
 import { rowsOf } from "../projection/rows.ts";
 import { ADD_EVENTS, ADD_TO_ROLLUPS } from "../projection/statements.ts";
+import { checkReach } from "../reports/whole-days.ts";
+import { bucketsOf } from "../reports/buckets.ts";
 import { checkLedger, rebuildLedger } from "./ledger-check.ts";
+import { foldQuarters } from "./fold-quarters.ts";
 import { putFile } from "./usage-file.ts";
 
 const MIGRATIONS = join(import.meta.dirname, "../../../../migrations");
@@ -86,13 +89,13 @@ class Ledger {
     this.stores = { CATALOG: d1Of(this.db), CONTENT: bucketOf(onRead) };
   }
 
-  record(count: number): void {
+  record(count: number, at = START): void {
     for (let index = 0; index < count; index++) {
       const seq = (this.#seq += 1);
       const price = { id: "prc_x", class: "input" as const, femto_usd_per_token: 1, effective_from: 0, source: "test" };
       const event: PricedUsage = {
         ...{ id: `call-${seq}`, fingerprint: "", provider: "p", model: "m", purpose: "turn", status: "final", user_id: null },
-        ...{ message_id: null, request_id: null, tags: {}, occurred_at: START + ((seq * 61) % 1_440) * 60_000 },
+        ...{ message_id: null, request_id: null, tags: {}, occurred_at: at + ((seq * 61) % 1_440) * 60_000 },
         ...{ input_tokens: 1, output_tokens: 0, raw_usage: "{}", normalizer_version: 1 },
         lines: [{ class: "input", quantity: 1, price, list_nano: 1, billed_nano: 1 }],
       };
@@ -183,4 +186,27 @@ test("events are taken in the order of their log until a file's room is taken, a
   const some = await take({ events: 100, bytes: 2_000 });
   expect([some.seqs.length > 1 && some.seqs.length < 9, some.isFull]).toEqual([true, true]);
   expect(await take({ events: 100, bytes: 1_000_000 })).toEqual({ seqs: [1, 2, 3, 4, 5, 6, 7, 8, 9], isFull: false });
+});
+
+test("a tenant that changes its time zone keeps its days, and what comes late joins them", async () => {
+  const ledger = new Ledger();
+  const fold = (timeZone: string, before: number) =>
+    foldQuarters(ledger.stores.CATALOG, { tenantId: ledger.tenantId, timeZone, before });
+  const isRefused = async (timeZone: string, start: number, end: number) => {
+    const buckets = bucketsOf({ start, end }, "day", timeZone, 100) ?? [];
+    return (await checkReach(ledger.stores.CATALOG, ledger.tenantId, buckets, null)) !== null;
+  };
+  for (let day = 0; day < 6; day++) ledger.record(96, START + day * DAY_MS);
+  const moved = START + 3 * DAY_MS;
+  await fold("UTC", moved);
+  // One that is corrected, and one that is told late.
+  ledger.record(1, START + DAY_MS);
+  const later = START + 10 * DAY_MS;
+  while ((await fold("Asia/Kathmandu", later)).more);
+  expect(ledger.db.prepare("SELECT count(*) AS n FROM usage_rollups").get()?.["n"]).toBe(0);
+  expect(ledger.counted()).toBe(6 * 96 + 1);
+  expect(await isRefused("UTC", START, moved)).toBe(false);
+  const inKathmandu = moved + 18.25 * 3_600_000;
+  expect(await isRefused("Asia/Kathmandu", inKathmandu, later)).toBe(false);
+  expect(await isRefused("Asia/Kathmandu", moved, inKathmandu)).toBe(false);
 });
