@@ -1,5 +1,5 @@
 /** The `usage_archives` and `archived_usage` tables: which events are in files, and how they leave `usage_events`. */
-import { and, eq, gte, lt, max, sql } from "drizzle-orm";
+import { and, eq, gte, lt, sql } from "drizzle-orm";
 import { formatInstant } from "@sessionplane/shared/fields";
 import { type TenantId, parseId } from "@sessionplane/shared/ids";
 import type { UsageArchive } from "@sessionplane/shared/ledger-archive";
@@ -212,9 +212,12 @@ export async function archivesOf(db: CatalogDb, tenantId: TenantId, start: numbe
   return rows.map(toArchive);
 }
 
-/** From this instant on every event is in the catalog; null: every one there is. Epoch milliseconds. */
-export async function eventsSince(db: CatalogDb, scope: TenantScope): Promise<number | null> {
-  const newest = db.select({ at: max(usageArchives.lastOccurredAt) }).from(usageArchives);
-  const row = await (scope === "all_tenants" ? newest : newest.where(eq(usageArchives.tenantId, scope))).get();
-  return row === undefined || row.at === null ? null : row.at + 1;
-}
+/** As `since`: from this instant on every event is in the catalog; null: every one there is. Epoch milliseconds. */
+export const eventsSinceQuery = (db: CatalogDb, scope: TenantScope) =>
+  db
+    .select({ since: sql<number | null>`max(${usageArchives.lastOccurredAt}) + 1` })
+    .from(usageArchives)
+    .where(scope === "all_tenants" ? undefined : eq(usageArchives.tenantId, scope));
+
+export const eventsSince = async (db: CatalogDb, scope: TenantScope): Promise<number | null> =>
+  (await eventsSinceQuery(db, scope).get())?.since ?? null;

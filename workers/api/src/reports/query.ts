@@ -144,20 +144,3 @@ export function reportSql(
     parameters: [JSON.stringify(whole), JSON.stringify(edges), tenant, ...filters, maxRows + 1, JSON.stringify(buckets)],
   };
 }
-
-/** Rows by bucket, group and class. `maxRows` + 1 rows mean that there are more. */
-export async function queryReport(
-  catalog: D1Database,
-  scope: TenantScope,
-  buckets: readonly Interval[],
-  groupBy: readonly ReportGroup[],
-  filter: ReportFilter,
-  maxRows: number,
-): Promise<ReportRow[]> {
-  const { text, parameters } = reportSql(scope, buckets, groupBy, filter, maxRows);
-  const result = await catalog
-    .prepare(text)
-    .bind(...parameters)
-    .all<ReportRow>();
-  return result.results;
-}

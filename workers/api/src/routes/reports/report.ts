@@ -11,7 +11,6 @@ import { timeZoneSchema } from "@sessionplane/shared/tenant";
 import { purposeSchema } from "@sessionplane/shared/usage-event";
 import { connect } from "../../catalog/db.ts";
 import { catalogAsOf } from "../../catalog/sessions.ts";
-import { eventsSince } from "../../catalog/usage-archives.ts";
 import type { AppEnv } from "../../env.ts";
 import { principalOf } from "../../http/authenticate.ts";
 import { epochSchema } from "../../http/list-query.ts";
@@ -20,8 +19,8 @@ import { scopeOf } from "../../http/tenant-scope.ts";
 import { type Interval, bucketsOf } from "../../reports/buckets.ts";
 import { costCsv, usageCsv } from "../../reports/csv.ts";
 import { costRows, totalsOf, usageRows } from "../../reports/fold.ts";
-import { type ReportRow, queryReport } from "../../reports/query.ts";
-import { checkReach } from "../../reports/whole-days.ts";
+import type { ReportRow } from "../../reports/query.ts";
+import { readReport } from "../../reports/read-report.ts";
 
 const MAX_BUCKETS = 1_000;
 const MAX_ROWS = 50_000;
@@ -80,12 +79,11 @@ async function runReport(c: Context<AppEnv>, parameters: Query): Promise<Result<
   if (principal.kind === "tenant" && groupBy.includes("tenant")) return err(OPERATORS_GROUP);
   const { session_id: sessionId, user_id: userId, model, provider, purpose } = parameters;
   const filter = { sessionId, userId, model, provider, purpose };
-  const since = await eventsSince(connect(c.env.CATALOG), scope.value);
-  const unreached = await checkReach(c.env.CATALOG, scope.value, buckets, since);
-  if (unreached !== null) return err(unreached);
   // First: what is applied in between is in the rows, and the report claims less than it shows.
   const asOf = await catalogAsOf(connect(c.env.CATALOG), scope.value);
-  const rows = await queryReport(c.env.CATALOG, scope.value, buckets, groupBy, filter, MAX_ROWS);
+  const read = await readReport(c.env.CATALOG, scope.value, buckets, groupBy, filter, MAX_ROWS);
+  if (!read.ok) return read;
+  const rows = read.value;
   return rows.length > MAX_ROWS ? err(tooFine(`${MAX_ROWS} rows`)) : ok({ buckets, groupBy, rows, asOf });
 }
 

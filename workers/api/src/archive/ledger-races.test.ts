@@ -1,4 +1,4 @@
-/** Rebuilding and verifying while calls come and are archived: at the very moment between its reads and its writes. */
+/** The ledger while calls come, are archived and become days: at the very moment between its reads and its writes. */
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
@@ -8,10 +8,10 @@ import type { PricedUsage } from "@sessionplane/shared/usage-event";
 import { connect } from "../catalog/db.ts";
 import type { RollupRange } from "../catalog/rollups.ts";
 import { eventsThrough, moveToArchive } from "../catalog/usage-archives.ts";
-import { foldIntoDays } from "../catalog/usage-days.ts";
+import { REMOVE_QUARTERS, SUM_UP_QUARTERS, foldIntoDays } from "../catalog/usage-days.ts";
 import { rowsOf } from "../projection/rows.ts";
 import { ADD_EVENTS, ADD_TO_ROLLUPS } from "../projection/statements.ts";
-import { checkReach } from "../reports/whole-days.ts";
+import { readReport } from "../reports/read-report.ts";
 import { bucketsOf } from "../reports/buckets.ts";
 import { checkLedger, rebuildLedger } from "./ledger-check.ts";
 import { foldQuarters } from "./fold-quarters.ts";
@@ -28,7 +28,7 @@ const DAY_MS = 86_400_000;
 const START = Date.parse("2026-03-01T00:00:00Z");
 
 /** As much of D1 as the catalog uses, over a database in memory. */
-function d1Of(db: DatabaseSync): D1Database {
+function d1Of(db: DatabaseSync, onPrepare: (sql: string) => void): D1Database {
   type Statement = { sql: string; values: SQLInputValue[] };
   const run = ({ sql, values }: Statement) => {
     const statement = db.prepare(sql);
@@ -47,13 +47,17 @@ function d1Of(db: DatabaseSync): D1Database {
       return statement.all(...values);
     },
   });
+  const prepared = (sql: string) => {
+    onPrepare(sql);
+    return prepare(sql);
+  };
   const batch = async (statements: Statement[]) => {
     db.exec("BEGIN");
     const done = statements.map(run);
     db.exec("COMMIT");
     return done;
   };
-  return { prepare, batch } as unknown as D1Database;
+  return { prepare: prepared, batch } as unknown as D1Database;
 }
 
 /** A bucket that says when it is read. */
@@ -77,6 +81,8 @@ class Ledger {
   readonly stores: { CATALOG: D1Database; CONTENT: R2Bucket };
   /** What happens once, while a file is read. */
   meanwhile: (() => unknown) | null = null;
+  /** What happens when the statement of a report is made, just before it runs. */
+  beforeReport: (() => void) | null = null;
   #seq = 0;
 
   constructor() {
@@ -86,7 +92,10 @@ class Ledger {
       this.meanwhile = null;
       await happening?.();
     };
-    this.stores = { CATALOG: d1Of(this.db), CONTENT: bucketOf(onRead) };
+    const onPrepare = (sql: string) => {
+      if (sql.includes("WITH used")) this.beforeReport?.();
+    };
+    this.stores = { CATALOG: d1Of(this.db, onPrepare), CONTENT: bucketOf(onRead) };
   }
 
   record(count: number, at = START): void {
@@ -194,7 +203,7 @@ test("a tenant that changes its time zone keeps its days, and what comes late jo
     foldQuarters(ledger.stores.CATALOG, { tenantId: ledger.tenantId, timeZone, before });
   const isRefused = async (timeZone: string, start: number, end: number) => {
     const buckets = bucketsOf({ start, end }, "day", timeZone, 100) ?? [];
-    return (await checkReach(ledger.stores.CATALOG, ledger.tenantId, buckets, null)) !== null;
+    return !(await readReport(ledger.stores.CATALOG, ledger.tenantId, buckets, [], {}, 1_000)).ok;
   };
   for (let day = 0; day < 6; day++) ledger.record(96, START + day * DAY_MS);
   const moved = START + 3 * DAY_MS;
@@ -209,4 +218,23 @@ test("a tenant that changes its time zone keeps its days, and what comes late jo
   const inKathmandu = moved + 18.25 * 3_600_000;
   expect(await isRefused("Asia/Kathmandu", inKathmandu, later)).toBe(false);
   expect(await isRefused("Asia/Kathmandu", moved, inKathmandu)).toBe(false);
+});
+
+test("a report of quarters that become a day meanwhile is refused, and never shows the day as one of them", async () => {
+  const ledger = new Ledger();
+  ledger.record(96);
+  const buckets = bucketsOf(ledger.range, "15m", "UTC", 100) ?? [];
+  const ask = () => readReport(ledger.stores.CATALOG, ledger.tenantId, buckets, [], {}, 1_000);
+  expect(await ask()).toMatchObject({ ok: true });
+  ledger.beforeReport = () => {
+    for (const sql of [SUM_UP_QUARTERS, REMOVE_QUARTERS])
+      ledger.db
+        .prepare(sql)
+        .run(
+          ...(sql === SUM_UP_QUARTERS
+            ? [JSON.stringify([ledger.range]), ledger.tenantId]
+            : [ledger.tenantId, START, START + DAY_MS]),
+        );
+  };
+  expect(await ask()).toMatchObject({ error: { code: "range_too_fine" } });
 });
