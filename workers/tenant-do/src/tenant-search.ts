@@ -82,17 +82,14 @@ export class TenantSearch extends DurableObject<Env> implements TenantSearchRpc 
   }
 
   #applyFact({ number, first_seq: first }: SessionMark, fact: IndexFact): boolean {
-    switch (fact.kind) {
-      case "text":
-        if (fact.message_seq >= first) this.#texts.put(number, fact);
-        return false;
-      case "removal":
-        this.#texts.remove(number, { ...fact, message_seqs: fact.message_seqs.filter((seq) => seq >= first) });
-        return false;
-      case "clear":
-        this.#marks.raiseFirst(number, fact.first_seq);
-        return this.#texts.removeBefore(number, fact.first_seq);
+    if (fact.kind === "clear") {
+      this.#marks.raiseFirst(number, fact.first_seq);
+      return this.#texts.removeBefore(number, fact.first_seq);
     }
+    if (fact.kind === "removal")
+      this.#texts.remove(number, { ...fact, message_seqs: fact.message_seqs.filter((seq) => seq >= first) });
+    else if (fact.message_seq >= first) this.#texts.put(number, fact);
+    return false;
   }
 
   async search({ q, ...query }: IndexQuery): Promise<IndexPage> {
