@@ -312,6 +312,6 @@ describe("a stream that was under way", () => {
       while (!(await reader.read()).done);
       return "whole";
     };
-    await expect(end()).rejects.toThrow("erased");
+    await expect(end()).rejects.toThrow("disconnected prematurely");
   });
 });
