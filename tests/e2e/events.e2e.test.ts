@@ -187,6 +187,15 @@ describe("a WebSocket", () => {
     socket.close();
   });
 
+  test("ends when the session is erased, and no other begins", async () => {
+    const session = await plane.session(tenant);
+    const path = `/v1/sessions/${session}`;
+    const { socket } = await connect(`${path}/events?after=0`);
+    expect((await tenant.call("DELETE", path)).status).toBe(202);
+    await expect.poll(() => socket.readyState).toBe(WebSocket.CLOSING);
+    await expect(connect(`${path}/events`)).rejects.toBeDefined();
+  });
+
   test("tells of a compaction by the session's phase and what it gained", async () => {
     const path = `/v1/sessions/${await plane.session(tenant)}`;
     const { socket, frames } = await connect(`${path}/events`);

@@ -255,6 +255,18 @@ describe("what the provider says that a call cost", () => {
     expect(sums.events).toBe(2);
   });
 
+  test("goes on to hold when its call is corrected, also where the tenant trusts it no more", async () => {
+    const trusting = await plane.tenant({ trust_provider_cost: true });
+    const session = await plane.session(trusting);
+    await record(session, { id: "a", model: "acme/gateway-5", usage: { input: 1_000 }, provider_cost }, trusting);
+    await plane.operator("PATCH", `/v1/tenants/${trusting.id}`, { settings: { trust_provider_cost: false } });
+    const corrected = await plane.operator("POST", "/v1/usage-events/a/adjustments", {
+      ...{ tenant_id: trusting.id, session_id: session, reason: "miscounted", usage: { input: 900 } },
+    });
+    expect(corrected.status).toBe(201);
+    expect(await explain(session, "a", trusting)).toMatchObject({ cost: { amount: "0.012300000" }, cost_source: "provider" });
+  });
+
   test("counts when a tenant comes to trust it and its calls are rated again", async () => {
     const careful = await plane.tenant();
     const session = await plane.session(careful);

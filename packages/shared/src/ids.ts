@@ -45,6 +45,10 @@ export function idOfSameMoment<K extends IdKind>(kind: K, other: string): Id<K> 
   return text as Id<K>;
 }
 
+/** When an id was made, in epoch milliseconds: the first 48 bits of a UUIDv7. */
+export const momentOf = (id: string): number =>
+  Number.parseInt(TypeID.fromString(id).toUUID().replaceAll("-", "").slice(0, 12), 16);
+
 /** The id that bytes have: the first half of their SHA-256, so that equal bytes have one. */
 export function attachmentIdOf(sha256: Uint8Array): AttachmentId {
   const text: string = TypeID.fromUUIDBytes(PREFIXES.attachment, sha256.subarray(0, 16)).toString();

@@ -17,14 +17,20 @@ const FIRST_BACKOFF_MS = 50;
 
 const stubOf = (env: ApiEnv, tenantId: TenantId, sessionId: SessionId) => env.SESSION.getByName(`${tenantId}:${sessionId}`);
 
-/** A WebSocket to a session that is known to be there, as the reply to who asked for one. */
-export async function connectSession(env: ApiEnv, tenant: TenantPrincipal, id: string, query: ConnectQuery): Promise<Response> {
+/** A WebSocket to a session that is known to be there, as the reply to who asked for one. Null: it was erased since. */
+export async function connectSession(
+  env: ApiEnv,
+  tenant: TenantPrincipal,
+  id: string,
+  query: ConnectQuery,
+): Promise<Response | null> {
   const sessionId = parseId("session", id);
   if (sessionId === null) throw new Error("only a session that was found can be connected to");
   const url = new URL("https://session/events");
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value));
   const stub = stubOf(env, tenant.tenantId, sessionId);
   const { webSocket } = await stub.fetch(new Request(url, { headers: { Upgrade: "websocket" } }));
+  if (webSocket === null) return null;
   // Of our own, since the headers of a fetched one can't be added to.
   return new Response(null, { status: 101, webSocket });
 }

@@ -8,11 +8,12 @@ import { newId } from "@sessionplane/shared/ids";
 import { NOT_FOUND, type Problem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import { NO_SETTINGS } from "@sessionplane/shared/session";
+import { isErased } from "./session-row.ts";
 import type { SessionStore } from "./session-store.ts";
 import { STALE } from "./settings.ts";
 
-/** `media_trash`: what is in R2 still has to go. `tree`: one row, of places alone. */
-const KEPT = ["session", "usage_events", "erasure", "media_trash", "tree", "_migrations"];
+/** `media_trash`: what is in R2 still has to go. `tree`: one row, of places alone. `idempotency`: the ledger's keys. */
+const KEPT = ["session", "usage_events", "erasure", "idempotency", "media_trash", "tree", "_migrations"];
 
 const COUNTS = `SELECT (SELECT count(*) FROM messages) AS messages, (SELECT count(*) FROM overlays) AS summaries,
   (SELECT count(*) FROM jobs) AS jobs, (SELECT count(*) FROM blocks) AS blocks, (SELECT count(*) FROM entries) AS entries,
@@ -50,8 +51,6 @@ export class ErasureStore {
   }
 }
 
-const isErased = (store: SessionStore): boolean => store.row.status === "erased";
-
 function receiptOf(store: SessionStore): Erasure | null {
   const row = isErased(store) ? store.erasure.find() : null;
   if (row === null) return null;
@@ -87,6 +86,7 @@ function empty(store: SessionStore, now: number): void {
   // A fact of its own: the tenant's search hears that no message is left.
   store.messages.clear(now);
   store.media.clear(now);
+  store.keys.erase();
   store.emptyAllBut(KEPT);
   const { revision } = store.row;
   store.save({

@@ -106,7 +106,16 @@ describe("an erasure", () => {
     const after = await dump(session);
     expect([...after].filter(([, rows]) => rows.includes("heron"))).toEqual([]);
     const nonEmpty = [...after].flatMap(([name, rows]) => (rows === "" ? [] : [name]));
-    const mayHold = ["_migrations", "erasure", "media_trash", "session", "sqlite_sequence", "tree", "usage_events"];
+    const mayHold = [
+      "_migrations",
+      "erasure",
+      "idempotency",
+      "media_trash",
+      "session",
+      "sqlite_sequence",
+      "tree",
+      "usage_events",
+    ];
     expect(nonEmpty.filter((name) => !mayHold.includes(name))).toEqual([]);
     const [paid] = valueOf(await session.rpc().listUsageEvents({ limit: 2 })).items;
     expect([paid?.id, paid?.user_id, after.get("session")?.includes("user-17")]).toEqual(["paid", "user-17", false]);
@@ -285,5 +294,24 @@ describe("what comes after an erasure", () => {
     const reading = new Response(stream).text();
     await erase(session);
     expect(await reading).toContain("id: 0");
+  });
+});
+
+describe("a stream that was under way", () => {
+  type Rpc = ReturnType<TestSession["rpc"]>;
+  test.each([
+    ["streamHistory", (rpc: Rpc) => rpc.streamHistory({ view: "raw", order: "asc" })],
+    ["exportSession", (rpc: Rpc) => rpc.exportSession({})],
+  ] as const)("%s ends with an error, and not as if it were whole", async (_name, start) => {
+    const session = await opened();
+    for (const prefix of ["a", "b", "c", "d"]) await append(session, conversation(100, 10_000, prefix));
+    const reader = valueOf(await start(session.rpc())).getReader();
+    expect((await reader.read()).done).toBe(false);
+    await erase(session);
+    const end = async () => {
+      while (!(await reader.read()).done);
+      return "whole";
+    };
+    await expect(end()).rejects.toThrow("disconnected prematurely");
   });
 });

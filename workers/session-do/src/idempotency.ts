@@ -10,9 +10,12 @@ const MISMATCH = problem("idempotency_mismatch", "This Idempotency-Key was used 
 
 export class IdempotencyKeys {
   readonly #sql: SqlStorage;
+  readonly #outlives: 0 | 1;
 
-  constructor(sql: SqlStorage) {
+  /** `outlives`: what is written once a key outlives an erasure, and so must the key. */
+  constructor(sql: SqlStorage, outlives: 0 | 1 = 0) {
     this.#sql = sql;
+    this.#outlives = outlives;
   }
 
   /**
@@ -39,13 +42,15 @@ export class IdempotencyKeys {
     const done = effect();
     if (!done.ok) return done;
     this.#sql.exec(
-      "INSERT INTO idempotency (key, fingerprint, receipt, created_at) VALUES (?, ?, ?, ?)",
-      key,
-      fingerprint,
-      done.value.receipt,
-      now,
+      "INSERT INTO idempotency (key, fingerprint, receipt, created_at, outlives) VALUES (?, ?, ?, ?, ?)",
+      ...[key, fingerprint, done.value.receipt, now, this.#outlives],
     );
     return ok({ value: done.value.reply, replayed: false });
+  }
+
+  /** What an erasure takes. */
+  erase(): void {
+    this.#sql.exec("DELETE FROM idempotency WHERE outlives = 0");
   }
 
   deleteExpired(now: number): void {

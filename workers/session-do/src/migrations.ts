@@ -105,6 +105,12 @@ const ERASURE: Migration = {
     completed_at INTEGER) STRICT;`,
 };
 
+/** 1: the key of a write to the ledger, which an erasure leaves with what it wrote. */
+const LEDGER_KEYS: Migration = {
+  id: "017_ledger_keys",
+  sql: "ALTER TABLE idempotency ADD COLUMN outlives INTEGER NOT NULL DEFAULT 0;",
+};
+
 export const MIGRATIONS: readonly Migration[] = [
   TREE,
   PLANE_TABLES,
@@ -122,4 +128,5 @@ export const MIGRATIONS: readonly Migration[] = [
   ADJUSTMENTS,
   REPLACED_JOBS,
   ERASURE,
+  LEDGER_KEYS,
 ];

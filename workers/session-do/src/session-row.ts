@@ -25,6 +25,11 @@ export type SessionRow = Omit<StoredRow, "tenant_id" | "session_id" | "settings"
   readonly status: StoredStatus;
 };
 
+export const isErased = ({ row }: { readonly row: SessionRow }): boolean => row.status === "erased";
+
+/** What cuts off a stream of what was there. */
+export const ERASED_MEANWHILE = "the session was erased while it was read";
+
 const COLUMNS =
   "tenant_id, session_id, settings, status, end_reason, revision, seq, projected_seq, failures, calibration, created_at, updated_at";
 

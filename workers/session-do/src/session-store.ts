@@ -61,6 +61,7 @@ export class SessionStore {
   readonly jobs: JobStore;
   readonly events: EventLog;
   readonly keys: IdempotencyKeys;
+  readonly ledgerKeys: IdempotencyKeys;
   readonly erasure: ErasureStore;
   readonly trigger = new Trigger();
   readonly faults: FaultPoints;
@@ -90,6 +91,7 @@ export class SessionStore {
     this.events = new EventLog(sql);
     this.jobs = new JobStore(sql, this.sequence, this.events);
     this.keys = new IdempotencyKeys(sql);
+    this.ledgerKeys = new IdempotencyKeys(sql, 1);
     this.erasure = new ErasureStore(sql);
   }
 

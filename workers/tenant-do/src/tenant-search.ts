@@ -10,6 +10,13 @@ import { MIGRATIONS } from "./migrations.ts";
 import { type SessionMark, SessionMarks } from "./session-marks.ts";
 import { TextIndex } from "./text-index.ts";
 
+/** What was cleared is found no more at once; its words leave the index itself this much later, those of many clears together. */
+const FORGET_MS = 60 * 60 * 1000;
+/** Merged in one turn: others' requests come between two. */
+const PAGES_PER_TURN = 64;
+/** Of one alarm, well under the CPU time that it has. */
+const TURNS_PER_ALARM = 100;
+
 const NOTHING: IndexPage = { hits: [], next: null, complete_through: [], applied_at: null };
 
 export class TenantSearch extends DurableObject<Env> implements TenantSearchRpc {
@@ -17,6 +24,8 @@ export class TenantSearch extends DurableObject<Env> implements TenantSearchRpc 
   readonly #marks = new SessionMarks(this.ctx.storage.sql);
   /** An object that is only asked stores nothing. */
   #isOpen = false;
+  /** An index that is merged goes on being merged; evicted, it begins again. */
+  #isMerging = false;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -32,32 +41,55 @@ export class TenantSearch extends DurableObject<Env> implements TenantSearchRpc 
   async apply(stretches: readonly TextStretch[]): Promise<void> {
     const { storage } = this.ctx;
     if (!this.#isOpen) this.#open();
-    // Full: what is left out shows in `complete_through`, and the sessions' own searches have it.
-    if (storage.sql.databaseSize > Number(this.env.MAX_DATABASE_BYTES)) return;
-    storage.transactionSync(() => {
-      for (const stretch of stretches) this.#applyOne(stretch);
-      storage.sql.exec("INSERT OR REPLACE INTO state (only, applied_at) VALUES (1, ?)", Date.now());
+    // Full: what is left out shows in `complete_through`, and the sessions' own searches have it. What goes, goes.
+    const isFull = storage.sql.databaseSize > Number(this.env.MAX_DATABASE_BYTES);
+    const cleared = storage.transactionSync(() => {
+      const removed = stretches.map((stretch) => (isFull ? this.#removeOne(stretch) : this.#applyOne(stretch)));
+      if (!isFull) storage.sql.exec("INSERT OR REPLACE INTO state (only, applied_at) VALUES (1, ?)", Date.now());
+      return removed.includes(true);
     });
+    if (cleared && (await storage.getAlarm()) === null) await storage.setAlarm(Date.now() + FORGET_MS);
   }
 
-  #applyOne(stretch: TextStretch): void {
-    const mark = this.#marks.open(stretch.session_id);
-    for (const fact of stretch.facts) this.#applyFact(mark, fact);
-    this.#marks.applied(mark, stretch);
-  }
-
-  #applyFact({ number, first_seq: first }: SessionMark, fact: IndexFact): void {
-    switch (fact.kind) {
-      case "text":
-        if (fact.message_seq >= first) this.#texts.put(number, fact);
-        return;
-      case "removal":
-        this.#texts.remove(number, { ...fact, message_seqs: fact.message_seqs.filter((seq) => seq >= first) });
-        return;
-      case "clear":
-        this.#texts.removeBefore(number, fact.first_seq);
-        this.#marks.raiseFirst(number, fact.first_seq);
+  /** The index without the words of what was cleared. A database that can't be written is tried again later. */
+  override async alarm(): Promise<void> {
+    try {
+      for (let turn = 0; turn < TURNS_PER_ALARM; turn++) {
+        this.#isMerging = this.ctx.storage.transactionSync(() => this.#texts.forget(PAGES_PER_TURN, !this.#isMerging));
+        if (!this.#isMerging) return;
+        await scheduler.wait(0);
+      }
+      await this.ctx.storage.setAlarm(Date.now());
+    } catch {
+      this.#isMerging = false;
+      await this.ctx.storage.setAlarm(Date.now() + FORGET_MS);
     }
+  }
+
+  /** Whether something was cleared. */
+  #applyOne(stretch: TextStretch): boolean {
+    const mark = this.#marks.open(stretch.session_id);
+    const cleared = stretch.facts.map((fact) => this.#applyFact(mark, fact));
+    this.#marks.applied(mark, stretch);
+    return cleared.includes(true);
+  }
+
+  /** Only what makes the index smaller, of a session that it knows. */
+  #removeOne({ session_id: id, facts }: TextStretch): boolean {
+    const mark = this.#marks.find(id);
+    if (mark === null) return false;
+    return facts.map((fact) => fact.kind !== "text" && this.#applyFact(mark, fact)).includes(true);
+  }
+
+  #applyFact({ number, first_seq: first }: SessionMark, fact: IndexFact): boolean {
+    if (fact.kind === "clear") {
+      this.#marks.raiseFirst(number, fact.first_seq);
+      return this.#texts.removeBefore(number, fact.first_seq);
+    }
+    if (fact.kind === "removal")
+      this.#texts.remove(number, { ...fact, message_seqs: fact.message_seqs.filter((seq) => seq >= first) });
+    else if (fact.message_seq >= first) this.#texts.put(number, fact);
+    return false;
   }
 
   async search({ q, ...query }: IndexQuery): Promise<IndexPage> {

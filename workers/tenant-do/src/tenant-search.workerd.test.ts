@@ -1,4 +1,4 @@
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -157,5 +157,39 @@ describe("the index", () => {
       ),
       { numRuns: 60 },
     );
+  });
+});
+
+describe("what is cleared", () => {
+  const clear: IndexFact = { kind: "clear", seq: 3, first_seq: 5 };
+  /** All that the index holds of words, as they stand in its blocks: a word shares its beginning with the one before. */
+  const blocks = (stub: ReturnType<typeof fresh>["stub"]): Promise<string> =>
+    runInDurableObject(stub, (_instance, { storage: { sql } }) => {
+      const rows = sql.exec<{ block: ArrayBuffer }>("SELECT block FROM search_index_data").toArray();
+      return rows.map(({ block }) => Buffer.from(block).toString("latin1")).join("\n");
+    });
+
+  test("leaves no word in the index once it has forgotten, and what is left is found", async () => {
+    const { stub, rpc } = fresh();
+    const many = Array.from({ length: 400 }, (_, index) => textFact(index + 1, `harmless ${index} ${"word ".repeat(index)}`));
+    await rpc.apply([stretch(0, 2, [textFact(1, "the quixotic heron")]), stretch(0, 400, many, "ses_b")]);
+    expect(await blocks(stub)).toContain("uixot");
+    await rpc.apply([stretch(2, 4, [clear])]);
+    expect(await found(rpc, "quixotic")).toEqual([]);
+    expect(await runDurableObjectAlarm(stub)).toBe(true);
+    expect(await blocks(stub)).not.toContain("uixot");
+    expect((await found(rpc, "harmless")).length).toBe(100);
+    expect(await runDurableObjectAlarm(stub)).toBe(false);
+  });
+
+  test("goes from an index that is full too", async () => {
+    const { stub, rpc } = fresh();
+    await rpc.apply([stretch(0, 2, [textFact(1, "heron"), textFact(2, "egret")])]);
+    await runInDurableObject(stub, (instance) => void Object.assign(instance, { env: { MAX_DATABASE_BYTES: "1" } }));
+    const removal: IndexFact = { kind: "removal", seq: 3, message_seqs: [2] };
+    await rpc.apply([stretch(2, 3, [removal])]);
+    expect([await found(rpc, "heron"), await found(rpc, "egret")]).toEqual([["ses_a 1"], []]);
+    await rpc.apply([stretch(3, 6, [textFact(6, "stork"), { ...clear, seq: 4 }])]);
+    expect([await found(rpc, "heron"), await found(rpc, "stork"), await through(rpc)]).toEqual([[], [], 2]);
   });
 });

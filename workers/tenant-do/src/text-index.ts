@@ -52,11 +52,18 @@ export class TextIndex {
     }
   }
 
-  /** What is before the first message that is left. */
-  removeBefore(session: number, firstSeq: number): void {
+  /** What is before the first message that is left. Whether there was any. */
+  removeBefore(session: number, firstSeq: number): boolean {
     const sql = "SELECT doc FROM texts WHERE session = ? AND seq < ?";
-    for (const { doc } of this.#sql.exec<{ doc: number }>(sql, session, firstSeq).toArray()) this.#words.delete(doc);
+    const removed = this.#sql.exec<{ doc: number }>(sql, session, firstSeq).toArray();
+    for (const { doc } of removed) this.#words.delete(doc);
     this.#sql.exec("DELETE FROM texts WHERE session = ? AND seq < ?", session, firstSeq);
+    return removed.length > 0;
+  }
+
+  /** One step of forgetting the words of what was removed; false: it is done. */
+  forget(pages: number, begins: boolean): boolean {
+    return this.#words.merge(pages, begins);
   }
 
   /** `expression`: of the engine's `search/query.ts`. The best first, of equal ones the newest. */

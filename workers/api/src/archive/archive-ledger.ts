@@ -8,6 +8,7 @@ import type { ArchiveStep } from "@sessionplane/shared/ledger-archive";
 import { connect } from "../catalog/db.ts";
 import {
   type ArchivedRow,
+  type Room,
   allArchives,
   archivableSeq,
   eventsThrough,
@@ -15,14 +16,14 @@ import {
   sessionsToArchive,
   tenantsToArchive,
 } from "../catalog/usage-archives.ts";
-import { firstQuarter, foldIntoDays } from "../catalog/usage-days.ts";
 import type { ApiEnv } from "../env.ts";
+import { logError } from "../log.ts";
 import { callObject } from "../session-client.ts";
-import { wholeDays } from "./days.ts";
+import { foldQuarters } from "./fold-quarters.ts";
 import { putFile, putManifest } from "./usage-file.ts";
 
-/** Of one file: a few megabytes before they are packed. */
-const MAX_EVENTS = 5_000;
+/** Of one file: a few megabytes before they are packed, and never more than a worker can hold. */
+const ROOM: Room = { events: 5_000, bytes: 8 * 1024 * 1024 };
 /** Looked at in one step; each is a call of its object. */
 const MAX_SESSIONS = 100;
 
@@ -37,8 +38,14 @@ type Gathered = { readonly rows: ArchivedRow[]; readonly waiting: number; readon
 async function confirmedSeq(env: ApiEnv, tenantId: TenantId, id: string): Promise<number> {
   const sessionId = parseId("session", id);
   if (sessionId === null) return 0;
-  const confirmed = await callObject(env, tenantId, sessionId, (session) => session.confirmedSeq());
-  return confirmed.ok ? confirmed.value : 0;
+  try {
+    const confirmed = await callObject(env, tenantId, sessionId, (session) => session.confirmedSeq());
+    return confirmed.ok ? confirmed.value : 0;
+  } catch (error) {
+    // One that does not answer holds back its own events alone.
+    logError("archive_session_silent", error, { session_id: id });
+    return 0;
+  }
 }
 
 /** The events of one file, session by session. */
@@ -47,14 +54,17 @@ async function gather(env: ApiEnv, { tenantId, before }: Scope, after: string): 
   const rows: ArchivedRow[] = [];
   const sessions = await sessionsToArchive(db, tenantId, before, after, MAX_SESSIONS);
   let waiting = 0;
+  let room = ROOM;
   for (const session of sessions) {
-    const [wanted, confirmed] = [await archivableSeq(db, tenantId, session, before), await confirmedSeq(env, tenantId, session)];
+    // First: what comes between the two is newer than what is confirmed.
+    const confirmed = await confirmedSeq(env, tenantId, session);
+    const wanted = await archivableSeq(db, tenantId, session, before);
     if (confirmed < wanted) waiting += 1;
-    const room = MAX_EVENTS - rows.length;
     const found = await eventsThrough(db, tenantId, session, Math.min(wanted, confirmed), room);
-    rows.push(...found);
+    rows.push(...found.rows);
+    ({ room } = found);
     // It may have more: the next step looks at it again.
-    if (found.length === room) return { rows, waiting, more: true, last: after };
+    if (room.events <= 0 || room.bytes <= 0) return { rows, waiting, more: true, last: after };
   }
   return { rows, waiting, more: sessions.length === MAX_SESSIONS, last: sessions.at(-1) ?? after };
 }
@@ -78,18 +88,10 @@ async function archiveEvents(env: ApiEnv, scope: Scope): Promise<Pick<ArchiveSte
   return { files: 0, events: 0, waiting, has_more: false };
 }
 
-async function foldQuarters(env: ApiEnv, { tenantId, timeZone, before }: Scope): Promise<{ quarters: number; more: boolean }> {
-  const first = await firstQuarter(connect(env.CATALOG), tenantId);
-  if (first === null || first >= before) return { quarters: 0, more: false };
-  const days = wholeDays(first, before, timeZone);
-  const quarters = await foldIntoDays(env.CATALOG, tenantId, days);
-  return { quarters, more: quarters > 0 };
-}
-
 /** One step. The events of a day may go before its sums, or after. */
 export async function archiveLedger(env: ApiEnv, scope: Scope): Promise<ArchiveStep> {
   const { has_more: more, ...events } = await archiveEvents(env, scope);
-  const folded = await foldQuarters(env, scope);
+  const folded = await foldQuarters(env.CATALOG, scope);
   return { before: formatInstant(scope.before), ...events, quarters: folded.quarters, has_more: more || folded.more };
 }
 

@@ -8,7 +8,7 @@ import { ROLLUP_MS } from "../catalog/rollups.ts";
 import { REMOVE_QUARTERS, SUM_UP_QUARTERS } from "../catalog/usage-days.ts";
 import { bucketsOf } from "../reports/buckets.ts";
 import { reportSql } from "../reports/query.ts";
-import { MAX_DAYS, wholeDays } from "./days.ts";
+import { MAX_DAYS, besideDays, wholeDays } from "./days.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -36,6 +36,39 @@ test("whole days follow on one another from the first quarter to the last day th
       if (days.length < MAX_DAYS) expect(before - (last?.end ?? first)).toBeLessThan(26 * HOUR_MS);
     }),
     { numRuns: 200 },
+  );
+});
+
+test("days beside those that are kept are these and what is left of the others", () => {
+  const spans = fc.array(fc.tuple(fc.nat(60), fc.integer({ min: 1, max: 30 })), { maxLength: 20 });
+  fc.assert(
+    fc.property(zones, spans, fc.nat(20 * 96), fc.nat(25 * 96), (zone, lengths, quarter, length) => {
+      const kept: { start: number; end: number }[] = [];
+      let place = START - 3 * DAY_MS;
+      for (const [gap, hours] of lengths) {
+        kept.push({ start: place + gap * ROLLUP_MS, end: place + gap * ROLLUP_MS + hours * HOUR_MS });
+        place = kept.at(-1)?.end ?? place;
+      }
+      const first = START + quarter * ROLLUP_MS;
+      const before = first + length * ROLLUP_MS;
+      const days = wholeDays(first, before, zone);
+      const begin = days[0]?.start ?? first;
+      const within = kept.filter((day) => day.end > begin && day.start < (days.at(-1)?.end ?? before));
+      const pieces = besideDays(days, within, first, before);
+      pieces.forEach((piece, index) => {
+        expect(piece.start).toBeLessThan(piece.end);
+        expect(piece.end).toBeLessThanOrEqual(before);
+        expect(pieces[index + 1]?.start ?? piece.end).toBe(piece.end);
+        const isKept = within.some((day) => day.start === piece.start && day.end === piece.end);
+        const isFree = within.every((day) => day.end <= piece.start || day.start >= piece.end);
+        const isOfADay = days.some((day) => day.start <= piece.start && day.end >= piece.end);
+        expect(isKept || (isFree && isOfADay)).toBe(true);
+      });
+      // Whatever day holds the first quarter, it is folded once that day is over.
+      const holding = [...within, ...days].filter((day) => day.start <= first && day.end > first);
+      if (holding.length > 0 && holding.every((day) => day.end <= before)) expect(pieces[0]?.end).toBeGreaterThan(first);
+    }),
+    { numRuns: 500 },
   );
 });
 

@@ -25,3 +25,30 @@ export function wholeDays(first: number, before: number, timeZone: string): Inte
     .filter((day) => day.end > first && day.end <= end)
     .slice(0, MAX_DAYS);
 }
+
+/**
+ * The days without what days that are kept hold, and these among them: what comes late joins the day that holds its
+ * moment, and a tenant's new time zone begins where the days of its old one end. In order, without a gap; only what
+ * ends after `first`, and at or before `before`.
+ */
+export function besideDays(days: readonly Interval[], kept: readonly Interval[], first: number, before: number): Interval[] {
+  const begin = Math.min(days[0]?.start ?? Infinity, kept[0]?.start ?? Infinity);
+  const pieces: Interval[] = [];
+  let place = begin;
+  const addDays = (until: number): void => {
+    for (const { start, end } of days) {
+      const piece = { start: Math.max(start, place), end: Math.min(end, until) };
+      if (piece.start < piece.end) pieces.push(piece);
+    }
+  };
+  for (const day of kept) {
+    if (day.start < place) continue;
+    addDays(day.start);
+    pieces.push(day);
+    place = day.end;
+  }
+  addDays(Infinity);
+  const wanted = pieces.filter(({ end }) => end > first);
+  const last = wanted.findIndex(({ start, end }, index) => end > before || start !== (wanted[index - 1]?.end ?? start));
+  return last === -1 ? wanted : wanted.slice(0, last);
+}

@@ -1,6 +1,7 @@
 /**
  * Sums held against the events that they are made of, and made of them again. Where a range is old its events are
- * in files and its sums by day: then it is summed up whole, and rebuilt as quarters, which become days again.
+ * in files and its sums by day: then it is summed up whole, and rebuilt as quarters, which become days again. What
+ * is archived meanwhile makes it begin again.
  */
 import { formatInstant } from "@sessionplane/shared/fields";
 import type { UsageArchive } from "@sessionplane/shared/ledger-archive";
@@ -10,23 +11,21 @@ import { type Problem, fieldProblem, problem } from "@sessionplane/shared/proble
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { AuditEntry } from "../catalog/audit-events.ts";
 import { type CatalogDb, connect } from "../catalog/db.ts";
-import {
-  type KeyedSum,
-  type RollupRange,
-  eventSums,
-  keptSums,
-  rebuildRollups,
-  replaceSums,
-  rollupDifferences,
-  sessionDifferences,
-} from "../catalog/rollups.ts";
+import { type KeyedSum, type RollupRange, presentSums, rollupDifferences, sessionDifferences } from "../catalog/rollups.ts";
+import { rebuildRollups } from "../catalog/rebuild-rollups.ts";
 import { archivesOf } from "../catalog/usage-archives.ts";
 import { dayCutBy, hasDays } from "../catalog/usage-days.ts";
-import type { ApiEnv } from "../env.ts";
 import { Sums, sumsOfEvent } from "./sums.ts";
 import { DamagedArchive, readFile } from "./usage-file.ts";
 
+/** The bindings that it needs. */
+type Stores = { readonly CATALOG: D1Database; readonly CONTENT: R2Bucket };
+
 const MAX_SHOWN = 100;
+/** A step of archiving takes a range once, or a few times. */
+const MAX_ATTEMPTS = 5;
+
+const BUSY = problem("unavailable", "The range is being archived: ask again.");
 
 type Old = { readonly files: readonly UsageArchive[] };
 
@@ -49,12 +48,11 @@ async function cutDay(db: CatalogDb, { tenantId, start, end }: RollupRange): Pro
   return null;
 }
 
-/** The sums of all events of the range, in the catalog and in files, by quarters. */
-async function sumsOfEvents(env: ApiEnv, range: RollupRange, { files }: Old): Promise<Sums> {
+/** The sums of those events of the range that are in files, by quarters. */
+async function sumsOfFiles({ CONTENT }: Stores, range: RollupRange, files: readonly UsageArchive[]): Promise<Sums> {
   const sums = new Sums();
-  for (const sum of await eventSums(connect(env.CATALOG), range)) sums.add(sum);
   for (const file of files) {
-    for await (const archived of readFile(env.CONTENT, file)) {
+    for await (const archived of readFile(CONTENT, file)) {
       const { occurred_at: at } = archived.event;
       if (at >= range.start && at < range.end) for (const sum of sumsOfEvent(archived)) sums.add(sum);
     }
@@ -78,11 +76,13 @@ const shown = ({
   billed: formatMoney(billed),
 });
 
-async function oldDifferences(env: ApiEnv, range: RollupRange, old: Old): Promise<RollupDifference[]> {
+async function oldDifferences(stores: Stores, range: RollupRange, { files }: Old): Promise<RollupDifference[]> {
   const whole = { bucket: range.start };
+  const filed = await sumsOfFiles(stores, range, files);
+  const { events, kept } = await presentSums(connect(stores.CATALOG), range);
   const difference = new Sums();
-  for (const sum of (await sumsOfEvents(env, range, old)).all()) difference.add({ ...sum, ...whole });
-  for (const sum of await keptSums(connect(env.CATALOG), range)) difference.add({ ...sum, ...whole }, -1);
+  for (const sum of [...filed.all(), ...events]) difference.add({ ...sum, ...whole });
+  for (const sum of kept) difference.add({ ...sum, ...whole }, -1);
   return difference.differences().slice(0, MAX_SHOWN).map(shown);
 }
 
@@ -96,31 +96,38 @@ async function orDamage<T>(work: () => Promise<Result<T, Problem>>): Promise<Res
   }
 }
 
-export const checkLedger = (env: ApiEnv, range: RollupRange): Promise<Result<LedgerCheck, Problem>> =>
-  orDamage(() => check(env, range));
+export const checkLedger = (stores: Stores, range: RollupRange): Promise<Result<LedgerCheck, Problem>> =>
+  orDamage(() => check(stores, range));
 
-export const rebuildLedger = (env: ApiEnv, range: RollupRange, audit: AuditEntry): Promise<Result<LedgerCheck, Problem>> =>
-  orDamage(() => rebuild(env, range, audit));
+export const rebuildLedger = (stores: Stores, range: RollupRange, audit: AuditEntry): Promise<Result<LedgerCheck, Problem>> =>
+  orDamage(() => rebuild(stores, range, audit));
 
-async function check(env: ApiEnv, range: RollupRange): Promise<Result<LedgerCheck, Problem>> {
-  const db = connect(env.CATALOG);
-  const old = await oldPart(db, range);
-  const cut = old === null ? null : await cutDay(db, range);
-  if (cut !== null) return err(cut);
-  const rollups = old === null ? await rollupDifferences(db, range, MAX_SHOWN) : await oldDifferences(env, range, old);
-  const sessions = await sessionDifferences(db, range, MAX_SHOWN);
-  return ok({ sound: rollups.length === 0 && sessions.length === 0, rollups, sessions });
+const isSame = (before: Old | null, after: Old | null): boolean => before?.files.length === after?.files.length;
+
+async function check(stores: Stores, range: RollupRange): Promise<Result<LedgerCheck, Problem>> {
+  const db = connect(stores.CATALOG);
+  let old = await oldPart(db, range);
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+    const rollups = old === null ? await rollupDifferences(db, range, MAX_SHOWN) : await oldDifferences(stores, range, old);
+    const sessions = await sessionDifferences(db, range, MAX_SHOWN);
+    const before = old;
+    old = await oldPart(db, range);
+    // After what was read: a day that was made meanwhile is found too.
+    const cut = old === null ? null : await cutDay(db, range);
+    if (cut !== null) return err(cut);
+    if (isSame(before, old)) return ok({ sound: rollups.length === 0 && sessions.length === 0, rollups, sessions });
+  }
+  return err(BUSY);
 }
 
-async function rebuild(env: ApiEnv, range: RollupRange, audit: AuditEntry): Promise<Result<LedgerCheck, Problem>> {
-  const db = connect(env.CATALOG);
-  const old = await oldPart(db, range);
-  if (old === null) await rebuildRollups(db, range, audit);
-  else {
+async function rebuild(stores: Stores, range: RollupRange, audit: AuditEntry): Promise<Result<LedgerCheck, Problem>> {
+  const db = connect(stores.CATALOG);
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+    const files = await archivesOf(db, range.tenantId, range.start, range.end);
     const cut = await cutDay(db, range);
     if (cut !== null) return err(cut);
-    const sums = await sumsOfEvents(env, range, old);
-    await replaceSums(db, range, sums.all(), audit);
+    const filed = { files: files.length, sums: (await sumsOfFiles(stores, range, files)).all() };
+    if (await rebuildRollups(db, range, filed, audit)) return check(stores, range);
   }
-  return check(env, range);
+  return err(BUSY);
 }

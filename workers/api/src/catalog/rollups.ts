@@ -1,13 +1,11 @@
-/** The `usage_rollups` table beside the events that it sums up: where they differ, and summing them up again. */
-import { and, eq, gte, lt, lte, sql } from "drizzle-orm";
+/** The `usage_rollups` table beside the events that it sums up: and where they differ. */
+import { sql } from "drizzle-orm";
 import type { SessionId, TenantId } from "@sessionplane/shared/ids";
 import { formatMoney } from "@sessionplane/shared/money";
 import { formatInstant } from "@sessionplane/shared/fields";
 import type { UsageClass } from "@sessionplane/shared/price";
 import type { RollupDifference, SessionDifference } from "@sessionplane/shared/ledger-check";
-import { type AuditEntry, auditStatement } from "./audit-events.ts";
-import type { CatalogDb } from "./db.ts";
-import { usageDays, usageRollups } from "./ledger-schema.ts";
+import { type CatalogDb, batchOf } from "./db.ts";
 
 /** A quarter of an hour, in milliseconds. */
 export const ROLLUP_MS = 15 * 60 * 1000;
@@ -34,10 +32,10 @@ export type Sum = {
 };
 export type KeyedSum = SumKey & Sum;
 
-const KEY = sql.raw("tenant_id, bucket, session_id, user_id, provider, model, purpose, class");
+export const KEY = sql.raw("tenant_id, bucket, session_id, user_id, provider, model, purpose, class");
 /** Written out: a parameter is a float, and so would be what is divided by it. */
 const QUARTER = sql.raw(String(ROLLUP_MS));
-const SUMS = sql.raw("events, quantity, list_nano, billed_nano, unpriced_events");
+export const SUMS = sql.raw("events, quantity, list_nano, billed_nano, unpriced_events");
 
 /** The rollups that the events make, as the projection counts them one by one. */
 export const summedUp = ({ tenantId, start, end }: RollupRange) => sql`
@@ -102,6 +100,7 @@ FROM (
   LEFT JOIN archived_usage AS a ON a.tenant_id = s.tenant_id AND a.session_id = s.id
   WHERE s.tenant_id = ${tenantId} AND s.id IN (
     SELECT session_id FROM usage_events WHERE tenant_id = ${tenantId} AND occurred_at >= ${start} AND occurred_at < ${end}
+    UNION SELECT session_id FROM usage_rollups WHERE tenant_id = ${tenantId} AND bucket >= ${start} AND bucket < ${end}
     UNION SELECT session_id FROM usage_days WHERE tenant_id = ${tenantId} AND start >= ${start} AND start < ${end})
   GROUP BY s.id)
 WHERE list <> 0 OR billed <> 0
@@ -113,54 +112,14 @@ ORDER BY session_id LIMIT ${limit}`);
   }));
 }
 
-/** What the events that are in the catalog sum up to, by quarters. */
-export const eventSums = (db: CatalogDb, range: RollupRange): Promise<KeyedSum[]> => db.all<KeyedSum>(summedUp(range));
-
-/** What reports read, quarters and days together. */
-export const keptSums = (db: CatalogDb, { tenantId, start, end }: RollupRange): Promise<KeyedSum[]> =>
-  db.all<KeyedSum>(sql`
+/** What the events that are in the catalog sum up to, by quarters, and what reports read then, quarters and days together. */
+export async function presentSums(db: CatalogDb, range: RollupRange): Promise<{ events: KeyedSum[]; kept: KeyedSum[] }> {
+  const { tenantId, start, end } = range;
+  const reported = sql`
 SELECT bucket, session_id, user_id, provider, model, purpose, class, ${SUMS} FROM usage_rollups
 WHERE tenant_id = ${tenantId} AND bucket >= ${start} AND bucket < ${end}
 UNION ALL SELECT start, session_id, user_id, provider, model, purpose, class, ${SUMS} FROM usage_days
-WHERE tenant_id = ${tenantId} AND start >= ${start} AND "end" <= ${end}`);
-
-/** In one transaction: a report sees the old rollups or the new ones. */
-export async function rebuildRollups(db: CatalogDb, range: RollupRange, audit: AuditEntry): Promise<void> {
-  const { tenantId, bucket } = usageRollups;
-  const old = and(eq(tenantId, range.tenantId), gte(bucket, range.start), lt(bucket, range.end));
-  await db.batch([
-    auditStatement(db, audit),
-    db.delete(usageRollups).where(old),
-    db.insert(usageRollups).select(summedUp(range)),
-  ]);
-}
-
-/** Of one statement's JSON parameter. */
-const SUMS_A_STATEMENT = 2_000;
-
-/** The columns in the order of the table. */
-const insertSums = (db: CatalogDb, tenantId: TenantId, sums: readonly KeyedSum[]) =>
-  db.insert(usageRollups).select(sql`
-SELECT ${tenantId}, value->>'$.bucket', value->>'$.session_id', value->>'$.user_id', value->>'$.provider', value->>'$.model',
-  value->>'$.purpose', value->>'$.class', value->>'$.events', value->>'$.quantity', value->>'$.list_nano',
-  value->>'$.billed_nano', value->>'$.unpriced_events' FROM json_each(${JSON.stringify(sums)})`);
-
-/** The range's quarters and days, as these quarters. In one transaction. */
-export async function replaceSums(
-  db: CatalogDb,
-  { tenantId, start, end }: RollupRange,
-  sums: readonly KeyedSum[],
-  audit: AuditEntry,
-): Promise<void> {
-  const quarters = and(eq(usageRollups.tenantId, tenantId), gte(usageRollups.bucket, start), lt(usageRollups.bucket, end));
-  const days = and(eq(usageDays.tenantId, tenantId), gte(usageDays.start, start), lte(usageDays.end, end));
-  const chunks = Array.from({ length: Math.ceil(sums.length / SUMS_A_STATEMENT) }, (_, index) =>
-    sums.slice(index * SUMS_A_STATEMENT, (index + 1) * SUMS_A_STATEMENT),
-  );
-  await db.batch([
-    auditStatement(db, audit),
-    db.delete(usageRollups).where(quarters),
-    db.delete(usageDays).where(days),
-    ...chunks.map((chunk) => insertSums(db, tenantId, chunk)),
-  ]);
+WHERE tenant_id = ${tenantId} AND start >= ${start} AND "end" <= ${end}`;
+  const [events, kept] = await batchOf<KeyedSum>(db, [summedUp(range), reported]);
+  return { events: events?.results ?? [], kept: kept?.results ?? [] };
 }

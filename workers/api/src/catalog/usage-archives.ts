@@ -1,5 +1,5 @@
 /** The `usage_archives` and `archived_usage` tables: which events are in files, and how they leave `usage_events`. */
-import { and, eq, gte, lt, max, sql } from "drizzle-orm";
+import { and, eq, gte, lt, sql } from "drizzle-orm";
 import { formatInstant } from "@sessionplane/shared/fields";
 import { type TenantId, parseId } from "@sessionplane/shared/ids";
 import type { UsageArchive } from "@sessionplane/shared/ledger-archive";
@@ -72,17 +72,26 @@ FROM usage_events WHERE tenant_id = ${tenantId} AND session_id = ${sessionId}`);
   return row?.through ?? 0;
 }
 
-/** Oldest first. */
+/** What a file takes. An id weighs more than its bytes: all of them are one parameter, which D1 refuses over 2 MB. */
+export type Room = { readonly events: number; readonly bytes: number };
+
+/** Oldest first, until the room is taken, by the last of them too: `room` is what is left, with nothing in it when there may be more. */
 export async function eventsThrough(
   db: CatalogDb,
   tenantId: TenantId,
   sessionId: string,
   seq: number,
-  limit: number,
-): Promise<ArchivedRow[]> {
-  return db.all<ArchivedRow>(sql`
-SELECT session_id, event_id, seq, recorded_at, occurred_at, list_nano, billed_nano, event FROM usage_events
-WHERE tenant_id = ${tenantId} AND session_id = ${sessionId} AND seq <= ${seq} ORDER BY seq LIMIT ${limit}`);
+  room: Room,
+): Promise<{ rows: ArchivedRow[]; room: Room }> {
+  const found = await db.all<ArchivedRow & { so_far: number; weight: number }>(sql`
+SELECT * FROM (
+  SELECT *, sum(weight) OVER (ORDER BY seq) AS so_far FROM (
+    SELECT session_id, event_id, seq, recorded_at, occurred_at, list_nano, billed_nano, event,
+      octet_length(event) + 4 * octet_length(json_quote(event_id)) AS weight FROM usage_events
+    WHERE tenant_id = ${tenantId} AND session_id = ${sessionId} AND seq <= ${seq} ORDER BY seq LIMIT ${room.events}))
+WHERE so_far - weight < ${room.bytes} ORDER BY seq`);
+  const rows = found.map(({ so_far: _sum, weight: _own, ...row }) => row);
+  return { rows, room: { events: room.events - rows.length, bytes: room.bytes - (found.at(-1)?.so_far ?? 0) } };
 }
 
 /** What a session's events in the file add up to, and how far they go. */
@@ -203,9 +212,12 @@ export async function archivesOf(db: CatalogDb, tenantId: TenantId, start: numbe
   return rows.map(toArchive);
 }
 
-/** From this instant on every event is in the catalog; null: every one there is. Epoch milliseconds. */
-export async function eventsSince(db: CatalogDb, scope: TenantScope): Promise<number | null> {
-  const newest = db.select({ at: max(usageArchives.lastOccurredAt) }).from(usageArchives);
-  const row = await (scope === "all_tenants" ? newest : newest.where(eq(usageArchives.tenantId, scope))).get();
-  return row === undefined || row.at === null ? null : row.at + 1;
-}
+/** As `since`: from this instant on every event is in the catalog; null: every one there is. Epoch milliseconds. */
+export const eventsSinceQuery = (db: CatalogDb, scope: TenantScope) =>
+  db
+    .select({ since: sql<number | null>`max(${usageArchives.lastOccurredAt}) + 1` })
+    .from(usageArchives)
+    .where(scope === "all_tenants" ? undefined : eq(usageArchives.tenantId, scope));
+
+export const eventsSince = async (db: CatalogDb, scope: TenantScope): Promise<number | null> =>
+  (await eventsSinceQuery(db, scope).get())?.since ?? null;

@@ -12,6 +12,20 @@ export async function firstQuarter(db: CatalogDb, tenantId: TenantId): Promise<n
   return row?.bucket ?? null;
 }
 
+/** The days that are kept and hold some of a range, in order: each is sought, however many sums it has. */
+export async function daysWithin(db: CatalogDb, tenantId: TenantId, start: number, end: number): Promise<Interval[]> {
+  return db.all<Interval>(sql`
+WITH RECURSIVE kept(start) AS (
+  SELECT min(start) FROM usage_days WHERE tenant_id = ${tenantId} AND start > ${start} - 172800000 AND start < ${end}
+  UNION ALL
+  SELECT (SELECT min(d.start) FROM usage_days AS d WHERE d.tenant_id = ${tenantId} AND d.start > kept.start AND d.start < ${end})
+  FROM kept WHERE kept.start IS NOT NULL),
+days AS (
+  SELECT start, (SELECT max(d."end") FROM usage_days AS d WHERE d.tenant_id = ${tenantId} AND d.start = kept.start) AS "end"
+  FROM kept WHERE start IS NOT NULL)
+SELECT start, "end" FROM days WHERE "end" > ${start} ORDER BY start`);
+}
+
 /** ?1: `[{start, end}]`, days in order without a gap; ?2: whose. */
 export const SUM_UP_QUARTERS = `
 INSERT INTO usage_days (tenant_id, start, "end", session_id, user_id, provider, model, purpose, class,

@@ -7,7 +7,7 @@ import type { ApiEnv } from "../env.ts";
 import { logError } from "../log.ts";
 import { callObject } from "../session-client.ts";
 import { applyTexts } from "./apply-texts.ts";
-import { rowsOf } from "./rows.ts";
+import { claimOf, rowsOf } from "./rows.ts";
 import { ADD_EVENTS, ADD_TO_ROLLUPS, DELETE_JOBS, FORGET_REPLIES, UPDATE_JOBS, UPDATE_SESSIONS } from "./statements.ts";
 
 /** D1 refuses a parameter over 2 MB; messages are at most 128 KB. */
@@ -51,7 +51,8 @@ export async function applyFacts(catalog: D1Database, batches: readonly FactBatc
     ...of(rows.usage, ADD_TO_ROLLUPS, ADD_EVENTS),
     ...of(rows.sessions, UPDATE_SESSIONS),
     ...of(rows.jobs, UPDATE_JOBS),
-    ...of(erased, DELETE_JOBS, FORGET_REPLIES),
+    ...of(erased, DELETE_JOBS),
+    ...of(erased.map(claimOf), FORGET_REPLIES),
   ];
   if (statements.length > 0) await catalog.batch(statements);
 }

@@ -1,4 +1,5 @@
 /** Facts as the rows that the projection's statements read: each event, session and job once. Pure. */
+import { idOfSameMoment, momentOf } from "@sessionplane/shared/ids";
 import { isUnpriced, sumOf } from "@sessionplane/shared/priced-usage";
 import type { FactBatch, JobFact, SessionFact, UsageFact } from "@sessionplane/shared/queue/fact";
 import { ROLLUP_MS } from "../catalog/rollups.ts";
@@ -30,6 +31,13 @@ export type ProjectionRows = {
   readonly sessions: readonly (Owner & { readonly fact: SessionFact })[];
   readonly jobs: readonly ReturnType<typeof jobRow>[];
 };
+
+/** The claim of the request that made a session, where it was made with a key. */
+export const claimOf = ({ tenant, session }: Owner) => ({
+  ...{ tenant, session },
+  seed: idOfSameMoment("request", session),
+  made: momentOf(session),
+});
 
 /** The rows of several batches together. A batch that was delivered twice counts once. */
 export function rowsOf(batches: readonly FactBatch[]): ProjectionRows {

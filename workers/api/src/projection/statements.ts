@@ -75,10 +75,10 @@ export const DELETE_JOBS = `
 DELETE FROM compaction_jobs WHERE (session_id, tenant_id) IN (SELECT value->>'$.session', value->>'$.tenant' FROM json_each(?1))`;
 
 /**
- * ?1 as above. The replies to the requests that made them, which hold what they were called. A request makes its
- * session within an hour.
+ * ?1: `[{tenant, session, seed, made}]`. The replies to the requests that made them, which hold what they were
+ * called: a session has the claim's moment, and its id.
  */
 export const FORGET_REPLIES = `
 UPDATE idempotency SET body = json_object('erased', value->>'$.session') FROM json_each(?1)
-WHERE owner = value->>'$.tenant' AND body->>'$.id' = value->>'$.session'
-  AND created_at BETWEEN (value->>'$.fact.created_at') - 3600000 AND (value->>'$.fact.created_at') + 3600000`;
+WHERE owner = value->>'$.tenant' AND resource_seed = value->>'$.seed' AND body IS NOT NULL
+  AND created_at BETWEEN (value->>'$.made') - 60000 AND (value->>'$.made') + 60000`;

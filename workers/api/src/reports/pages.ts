@@ -13,7 +13,7 @@ const FIRST_WIDTH = 16;
 
 /** `buckets`: those that the rows' numbers are of. */
 export type ReportPage = { readonly rows: readonly ReportRow[]; readonly buckets: readonly Interval[] };
-export type AskPage = (buckets: readonly Interval[], limits: RowLimits) => Promise<ReportRow[]>;
+export type AskPage = (buckets: readonly Interval[], limits: RowLimits) => Promise<readonly ReportRow[]>;
 
 const groupOf = (row: ReportRow, grouping: Grouping): string => JSON.stringify([row.bucket, placeOf(row, grouping)]);
 
@@ -37,7 +37,7 @@ export async function* reportPages(
   let width = FIRST_WIDTH;
   for (let at = 0; at < buckets.length;) {
     const part = buckets.slice(at, at + width);
-    const found: ReportRow[] = await ask(part, { maxRows: pageRows, after });
+    const found: readonly ReportRow[] = await ask(part, { maxRows: pageRows, after });
     const isFull = found.length > pageRows;
     const rows = isFull ? wholeGroups(found, grouping) : found;
     yield { rows, buckets: part };

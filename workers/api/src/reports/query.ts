@@ -182,20 +182,3 @@ export function reportSql(
     ],
   };
 }
-
-/** Rows by bucket, group and class, in that order. */
-export async function queryReport(
-  catalog: D1Database,
-  scope: TenantScope,
-  buckets: readonly Interval[],
-  grouping: Grouping,
-  filter: ReportFilter,
-  limits: RowLimits,
-): Promise<ReportRow[]> {
-  const { text, parameters } = reportSql(scope, buckets, grouping, filter, limits);
-  const result = await catalog
-    .prepare(text)
-    .bind(...parameters)
-    .all<ReportRow>();
-  return result.results;
-}

@@ -14,6 +14,7 @@ import type { ApiEnv } from "../env.ts";
 import { type TenantPrincipal, rulesOf } from "../http/principal.ts";
 import { callObject } from "../session-client.ts";
 import { policyContradiction } from "../session-policy.ts";
+import { untilBroken } from "./until-broken.ts";
 
 export type ReadLine = { readonly line: number; readonly bytes: number; readonly entry: TransferLine };
 
@@ -65,7 +66,7 @@ export async function receive(
     return err(refusal);
   };
 
-  for await (const read of lines) {
+  for await (const read of untilBroken(lines)) {
     if (!read.ok) return give(read.error);
     const { line, entry } = read.value;
     if (entry.kind === "session") {

@@ -26,6 +26,7 @@ import { base64Length } from "@sessionplane/engine/messages/media";
 import type { Masks } from "@sessionplane/engine/storage/sqlite/skill-state";
 import type { SessionStore } from "../session-store.ts";
 import type { MediaBucket } from "./media-bucket.ts";
+import { ERASED_MEANWHILE, isErased } from "../session-row.ts";
 import { lostMedia, truncated, wholeFrom } from "./truncate-older.ts";
 
 const MAX_STREAM_ROWS = 200;
@@ -143,11 +144,13 @@ export function streamMessages(
   const stream = new ReadableStream({
     type: "bytes",
     async pull(controller: ReadableByteStreamController) {
+      if (isErased(store)) return controller.error(new Error(ERASED_MEANWHILE));
       // Planned anew: an overlay that is gone since must not be sent.
       const { taken, more } = take(readsOf(store, planOf(store, leaf.value, query), query, { ...progress, after }), limits);
       const last = taken.at(-1);
       if (last !== undefined) after = placeAfter(last, query.order);
       const lines = query.attachments === "inline" ? await bucket.inline(store, taken, seqOfRead) : taken;
+      if (isErased(store)) return controller.error(new Error(ERASED_MEANWHILE));
       if (lines.length > 0) controller.enqueue(encoder.encode(lines.map((line) => `${line.json}\n`).join("")));
       if (!more) {
         controller.close();

@@ -12,6 +12,7 @@ import type { MessageRead } from "@sessionplane/engine/storage/sqlite/message-ro
 import { type StoredOverlay, toOverlay } from "@sessionplane/engine/storage/sqlite/overlays";
 import { type Range, contains, within } from "@sessionplane/engine/tree/runs";
 import type { MediaBucket } from "../messages/media-bucket.ts";
+import { ERASED_MEANWHILE, isErased } from "../session-row.ts";
 import type { SessionStore } from "../session-store.ts";
 import { blockLines, stateLines } from "./context-lines.ts";
 
@@ -114,9 +115,11 @@ export function exportSession(
       const send = (texts: readonly string[]) => {
         if (texts.length > 0) controller.enqueue(encoder.encode(texts.map((text) => `${text}\n`).join("")));
       };
+      if (isErased(store)) return controller.error(new Error(ERASED_MEANWHILE));
       const ofBlocks = takeLines(blocks);
       if (ofBlocks !== undefined) return send(ofBlocks);
       const { texts, more } = await nextMessages();
+      if (isErased(store)) return controller.error(new Error(ERASED_MEANWHILE));
       send(more ? texts : [...texts, ...lastLines()]);
       if (more) return;
       controller.close();

@@ -60,7 +60,7 @@ export function recordUsage(store: SessionStore, input: Input, now: number): Res
     const receipt: Receipt = reply.map(({ id, status }) => [id, status]);
     return ok({ reply, receipt: JSON.stringify(receipt) });
   };
-  return store.atomically(() => store.keys.once(input.idempotency, now, effect, (receipt) => replay(store, receipt)));
+  return store.atomically(() => store.ledgerKeys.once(input.idempotency, now, effect, (receipt) => replay(store, receipt)));
 }
 
 export const listUsageEvents = (store: SessionStore, { limit, before_seq: before }: SeqQuery): SeqPage<UsageEvent> =>
@@ -93,6 +93,6 @@ export function adjustEvent(store: SessionStore, input: AdjustUsage, now: number
     return ok({ reply: show(input.id), receipt: input.id });
   };
   return store.atomically(() =>
-    store.keys.once(input.idempotency, now, effect, (receipt) => show(receipt === "" ? null : receipt)),
+    store.ledgerKeys.once(input.idempotency, now, effect, (receipt) => show(receipt === "" ? null : receipt)),
   );
 }

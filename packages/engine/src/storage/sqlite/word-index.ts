@@ -46,6 +46,18 @@ export class WordIndex {
     this.#sql.exec(`DELETE FROM ${this.#table} WHERE rowid = ?`, rowid);
   }
 
+  /**
+   * A deleted row's words stay in the index's own blocks, with their places, until these are merged. One step of
+   * that; false: nothing is left to do. `begins`: everything is merged, not only what it is time for.
+   */
+  merge(pages: number, begins: boolean): boolean {
+    const changes = (): number => this.#sql.exec<{ count: number }>("SELECT total_changes() AS count").one().count;
+    const before = changes();
+    this.#sql.exec(`INSERT INTO ${this.#table} (${this.#table}, rank) VALUES ('merge', ?)`, begins ? -pages : pages);
+    // The statement itself is one.
+    return changes() - before > 1;
+  }
+
   clear(): void {
     this.#sql.exec(`INSERT INTO ${this.#table} (${this.#table}) VALUES ('delete-all')`);
   }

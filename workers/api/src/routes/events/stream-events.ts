@@ -28,10 +28,12 @@ function placeOf(c: Context<AppEnv>, after: number | undefined): Result<number |
 
 async function upgrade(c: Context<AppEnv>, id: string, after: number | undefined): Promise<Response> {
   const tenant = tenantOf(c);
-  const described = await callSession(c.env, tenant, id, (session) => session.describe(rulesOf(tenant)));
+  const describe = () => callSession(c.env, tenant, id, (session) => session.describe(rulesOf(tenant)));
+  const described = await describe();
   if (!described.ok) return reply(c, described);
   const { threshold } = layerPolicies(tenant.settings.compaction, described.value.compaction.policy);
-  return connectSession(c.env, tenant, id, { threshold, ...(after === undefined ? {} : { after }) });
+  const connected = await connectSession(c.env, tenant, id, { threshold, ...(after === undefined ? {} : { after }) });
+  return connected ?? reply(c, await describe());
 }
 
 export const registerStreamEvents = (app: App) =>

@@ -12,8 +12,6 @@ import {
   usageRowSchema,
 } from "@sessionplane/shared/report";
 import { type Result, err, ok } from "@sessionplane/shared/result";
-import { connect } from "../../catalog/db.ts";
-import { eventsSince } from "../../catalog/usage-archives.ts";
 import type { AppEnv } from "../../env.ts";
 import { principalOf } from "../../http/authenticate.ts";
 import { type App, eitherRoute, reply } from "../../http/routes.ts";
@@ -24,9 +22,9 @@ import { COST_CSV, USAGE_CSV } from "../../reports/csv.ts";
 import { Totals, costRows, usageRows } from "../../reports/fold.ts";
 import { namesOf } from "../../reports/grouping.ts";
 import { reportPages } from "../../reports/pages.ts";
-import { type ReportRow, type RowLimits, queryReport } from "../../reports/query.ts";
+import type { ReportFilter, ReportRow, RowLimits } from "../../reports/query.ts";
+import { type Reach, readReach, readReport } from "../../reports/read-report.ts";
 import { type ReportFormat, streamReport } from "../../reports/stream.ts";
-import { checkReach } from "../../reports/whole-days.ts";
 import { type ReportQuery, UNGROUPED, filterOf, reportQuery } from "./report-query.ts";
 
 const MAX_BUCKETS = 1_000;
@@ -37,7 +35,8 @@ type Prepared = {
   readonly scope: TenantScope;
   readonly buckets: readonly Interval[];
   readonly grouping: Grouping;
-  readonly frame: Omit<ReportFrame, "totals">;
+  readonly filter: ReportFilter;
+  readonly frame: Omit<ReportFrame, "totals" | "events_since">;
 };
 
 /** How rows of one kind are made and written. */
@@ -63,20 +62,17 @@ async function prepare(c: Context<AppEnv>, parameters: ReportQuery): Promise<Res
   const buckets = bucketsOf(parameters, bucket, timezone, MAX_BUCKETS);
   if (buckets === null) return err(tooFine(`${MAX_BUCKETS} buckets`));
   if (principal.kind === "tenant" && grouping.groups.includes("tenant")) return err(OPERATORS_GROUP);
-  const since = await eventsSince(connect(c.env.CATALOG), scope.value);
-  const unreached = grouping.tags.length > 0 ? null : await checkReach(c.env.CATALOG, scope.value, buckets, since);
-  if (unreached !== null) return err(unreached);
   const asOf = await reportAsOf(c.env, { scope: scope.value, sessionId, userId }, parameters.exact);
   if (!asOf.ok) return asOf;
   const frame = {
     ...{ start: formatInstant(start), end: formatInstant(end), bucket, timezone, group_by: namesOf(grouping) },
-    ...{ events_since: since === null ? null : formatInstant(since), as_of: asOf.value },
+    as_of: asOf.value,
   };
-  return ok({ scope: scope.value, buckets, grouping, frame });
+  return ok({ scope: scope.value, buckets, grouping, filter: filterOf(parameters), frame });
 }
 
 /** Each line is a row; the last has no row, but the totals and the rest of the report. */
-const ndjson = (frame: Prepared["frame"]): ReportFormat<unknown> => ({
+const ndjson = (frame: Omit<ReportFrame, "totals">): ReportFormat<unknown> => ({
   head: "",
   line: (row) => `${JSON.stringify(row)}\n`,
   end: (totals: ReportTotals) => `${JSON.stringify({ ...frame, totals })}\n`,
@@ -86,21 +82,37 @@ const VARY = { Vary: "Accept" };
 const CSV_HEADERS = { "Content-Type": "text/csv; charset=utf-8", "Content-Disposition": "attachment; filename=report.csv" };
 const NDJSON_HEADERS = { "Content-Type": "application/x-ndjson" };
 
+const since = (reach: Reach) => ({ events_since: reach.since === null ? null : formatInstant(reach.since) });
+
+/** Page by page. What was archived since it was looked at breaks it off. */
+async function stream<Row>(c: Context<AppEnv>, prepared: Prepared, kind: Kind<Row>, as: "csv" | "ndjson"): Promise<Response> {
+  const { scope, buckets, grouping, frame, filter } = prepared;
+  const reach = await readReach(c.env.CATALOG, scope, buckets, grouping);
+  if (!reach.ok) return reply(c, reach);
+  const ask = async (part: readonly Interval[], limits: RowLimits) => {
+    const read = await readReport(c.env.CATALOG, scope, part, grouping, filter, limits);
+    if (!read.ok) throw new Error(read.error.detail);
+    return read.value.rows;
+  };
+  const format = as === "csv" ? { ...kind.csv, end: () => "" } : ndjson({ ...frame, ...since(reach.value) });
+  const pages = reportPages(ask, buckets, grouping);
+  const body = await streamReport(pages, (rows, part) => kind.rows(rows, part, grouping), format);
+  return c.body(body, 200, { ...(as === "csv" ? CSV_HEADERS : NDJSON_HEADERS), ...VARY });
+}
+
 async function answer<Row>(c: Context<AppEnv>, parameters: ReportQuery, kind: Kind<Row>): Promise<Response> {
   const prepared = await prepare(c, parameters);
   if (!prepared.ok) return reply(c, prepared);
-  const { scope, buckets, grouping, frame } = prepared.value;
-  const filter = filterOf(parameters);
-  const ask = (part: readonly Interval[], limits: RowLimits) => queryReport(c.env.CATALOG, scope, part, grouping, filter, limits);
-  const stream = (format: ReportFormat<Row>) =>
-    streamReport(reportPages(ask, buckets, grouping), (rows, part) => kind.rows(rows, part, grouping), format);
   const accept = c.req.header("Accept") ?? "";
-  if (accept.includes("text/csv")) return c.body(await stream({ ...kind.csv, end: () => "" }), 200, { ...CSV_HEADERS, ...VARY });
-  if (accept.includes("application/x-ndjson")) return c.body(await stream(ndjson(frame)), 200, { ...NDJSON_HEADERS, ...VARY });
-  const rows = await ask(buckets, { maxRows: MAX_ROWS, after: null });
+  if (accept.includes("text/csv")) return stream(c, prepared.value, kind, "csv");
+  if (accept.includes("application/x-ndjson")) return stream(c, prepared.value, kind, "ndjson");
+  const { scope, buckets, grouping, frame, filter } = prepared.value;
+  const read = await readReport(c.env.CATALOG, scope, buckets, grouping, filter, { maxRows: MAX_ROWS, after: null });
+  if (!read.ok) return reply(c, read);
+  const { rows } = read.value;
   if (rows.length > MAX_ROWS) return reply(c, err(tooFine(`${MAX_ROWS} rows as JSON`)));
   const totals = new Totals().add(rows).show();
-  return reply(c, ok({ data: kind.rows(rows, buckets, grouping), ...frame, totals }), 200, VARY);
+  return reply(c, ok({ data: kind.rows(rows, buckets, grouping), ...frame, ...since(read.value), totals }), 200, VARY);
 }
 
 const declaration = <T extends z.ZodType>(path: "/v1/reports/usage" | "/v1/reports/cost", summary: string, row: T) =>

@@ -35,7 +35,11 @@ async function priced(c: Context<AppEnv>, event: ExplainedUsage, input: Input): 
   const tenant = await findTenant(db, input.tenant_id);
   if (tenant === null) return err(NOT_FOUND);
   const { provider, model, occurred_at, provider_cost: cost } = event;
-  const terms = { ...tenant.settings, markup_bps: event.markup_bps ?? tenant.settings.markup_bps };
+  const terms = {
+    markup_bps: event.markup_bps ?? tenant.settings.markup_bps,
+    // What held of the call goes on to hold, as when it is rated again.
+    trust_provider_cost: tenant.settings.trust_provider_cost || event.cost_source === "provider",
+  };
   const asNew = { id: event.event_id, provider, model, occurred_at, usage: input.usage };
   const told = cost === null ? asNew : { ...asNew, provider_cost: cost };
   const result = await priceEvents(db, input.tenant_id, terms, [told], () => "");
