@@ -132,8 +132,10 @@ async function checks(operator: Call, tenant: string, when: string): Promise<Row
 async function archive(operator: Call, tenant: string): Promise<Row> {
   const [steps, ms] = await timed(async () => {
     const all: ArchiveStep[] = [];
-    do all.push(await operator<ArchiveStep>("POST", "/v1/ledger/archive", { tenant_id: tenant, before: RANGE.end }));
-    while (all.at(-1)?.has_more);
+    do {
+      const cursor = all.at(-1)?.next_cursor ?? undefined;
+      all.push(await operator<ArchiveStep>("POST", "/v1/ledger/archive", { tenant_id: tenant, before: RANGE.end, cursor }));
+    } while (all.at(-1)?.has_more);
     return all;
   });
   const events = steps.reduce((sum, step) => sum + step.events, 0);

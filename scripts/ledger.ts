@@ -207,8 +207,11 @@ async function archive(): Promise<void> {
   const tenant = values.tenant ?? stopWith(`archive needs --tenant.\n${HELP}`);
   const before = values.before === undefined ? {} : { before: (await askedInstant(values.before, values)).toISOString() };
   const sum = { files: 0, events: 0, quarters: 0 };
+  let cursor: { cursor?: string } = {};
   for (let more = true; more;) {
-    const step = await ask<ArchiveStep>("/v1/ledger/archive", { method: "POST", body: { tenant_id: tenant, ...before } });
+    const body = { tenant_id: tenant, ...before, ...cursor };
+    const step: ArchiveStep = await ask("/v1/ledger/archive", { method: "POST", body });
+    cursor = step.next_cursor === null ? {} : { cursor: step.next_cursor };
     sum.files += step.files;
     sum.events += step.events;
     sum.quarters += step.quarters;

@@ -77,7 +77,7 @@ describe("a session that is erased", () => {
 
   test("answers with a receipt, and with the same one when it is asked for again", async () => {
     expect(erased.id).toMatch(/^era_/);
-    expect(erased.stores.session.removed).toEqual({ messages: 17, summaries: 1, jobs: 1, blocks: 0, entries: 0, attachments: 1 });
+    expect(erased.stores.session.removed).toEqual({ messages: 17, overlays: 1, jobs: 1, blocks: 0, entries: 0, attachments: 1 });
     expect(erased.kept.usage_events).toBe(2);
     const done = await complete(session);
     expect([done.id, done.erased_at, done.stores.objects.left]).toEqual([erased.id, erased.erased_at, 0]);

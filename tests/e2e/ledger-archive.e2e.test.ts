@@ -14,7 +14,7 @@ const START = "2026-03-01T18:15:00.000Z";
 const END = "2026-03-04T18:15:00.000Z";
 const CALLS = 60;
 
-type Step = { files: number; events: number; quarters: number; waiting: number; has_more: boolean };
+type Step = { files: number; events: number; quarters: number; waiting: number; has_more: boolean; next_cursor: string | null };
 type Check = { sound: boolean; rollups: object[]; sessions: object[] };
 type Report = { data: object[]; totals: { cost: { amount: string }; events: number } };
 
@@ -31,8 +31,10 @@ const ask = async <T>(call: string, body: object = { start: START, end: END }): 
 };
 const archiveAll = async (before = "2026-04-01T00:00:00Z"): Promise<Step[]> => {
   const steps: Step[] = [];
-  do steps.push(await ask<Step>("archive", { before }));
-  while (steps.at(-1)?.has_more);
+  do {
+    const cursor = steps.at(-1)?.next_cursor ?? undefined;
+    steps.push(await ask<Step>("archive", { before, cursor }));
+  } while (steps.at(-1)?.has_more);
   return steps;
 };
 const count = async (table: string): Promise<number> =>

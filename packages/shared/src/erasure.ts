@@ -6,7 +6,7 @@ const count = (description: string) => z.int().min(0).meta({ description });
 /** What the session's object held when it was erased. */
 export const erasedContentSchema = z.object({
   messages: z.int(),
-  summaries: z.int(),
+  overlays: z.int(),
   jobs: z.int(),
   blocks: z.int(),
   entries: z.int(),

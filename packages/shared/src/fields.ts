@@ -31,3 +31,4 @@ export const tagsSchema = z.array(z.string().min(1).max(64)).max(16);
 /** RFC 3339 with an offset; what we send is always UTC with milliseconds. */
 export const instantSchema = z.iso.datetime({ offset: true }).meta({ example: "2026-01-01T00:00:00.000Z" });
 export const formatInstant = (epochMs: number): string => new Date(epochMs).toISOString();
+export const formatInstantOrNull = (epochMs: number | null): string | null => (epochMs === null ? null : formatInstant(epochMs));

@@ -8,6 +8,7 @@ export const archiveRequestSchema = z
   .strictObject({
     tenant_id: tenantIdSchema,
     before: instantSchema.optional().meta({ description: "What was before this instant; `LEDGER_KEPT_DAYS` ago, when left out" }),
+    cursor: z.string().max(100).optional().meta({ description: "Where the step before ended" }),
   })
   .meta({ id: "ArchiveLedger" });
 
@@ -18,7 +19,8 @@ export const archiveStepSchema = z
     events: z.int().meta({ description: "That are in these files now, and no longer in the catalog" }),
     quarters: z.int().meta({ description: "Sums of quarters of an hour that became sums of days" }),
     waiting: z.int().meta({ description: "Sessions whose events the catalog does not have whole yet: theirs stay" }),
-    has_more: z.boolean().meta({ description: "Ask again for the rest" }),
+    has_more: z.boolean().meta({ description: "Ask again for the rest, with the cursor" }),
+    next_cursor: z.string().nullable(),
   })
   .meta({ id: "ArchiveStep" });
 export type ArchiveStep = z.infer<typeof archiveStepSchema>;

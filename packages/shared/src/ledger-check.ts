@@ -3,8 +3,8 @@ import * as z from "zod";
 import { instantSchema } from "./fields.ts";
 import { tenantIdSchema } from "./ids.ts";
 import { moneySchema } from "./money.ts";
+import { QUARTER_MS } from "./report.ts";
 
-const QUARTER_MS = 15 * 60 * 1000;
 export const MAX_LEDGER_CHECK_DAYS = 31;
 const MAX_MS = MAX_LEDGER_CHECK_DAYS * 24 * 60 * 60 * 1000;
 

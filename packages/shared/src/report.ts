@@ -2,6 +2,14 @@
 import * as z from "zod";
 import { moneySchema } from "./money.ts";
 
+/** What rollups hold, in milliseconds: fine enough for every zone of today. */
+export const QUARTER_MS = 15 * 60 * 1000;
+/** No day of any zone is longer. */
+export const MORE_THAN_A_DAY_MS = 48 * 60 * 60 * 1000;
+
+/** Half-open, epoch milliseconds. */
+export type Interval = { readonly start: number; readonly end: number };
+
 export const bucketSchema = z.enum(["15m", "hour", "day", "month"]);
 export type Bucket = z.infer<typeof bucketSchema>;
 
@@ -48,6 +56,13 @@ export const reportTotalsSchema = z.object({
 });
 export type ReportTotals = z.infer<typeof reportTotalsSchema>;
 
+/** How far a reply reaches that reads single calls. */
+export const reachSchema = z.object({
+  events_since: z.iso.datetime().nullable().meta({
+    description: "Calls from before are archived: here are the ones since, and groups by tag reach as far. Null: all are here",
+  }),
+});
+
 /** All of a report but its rows: the end of the JSON, and the last line of the NDJSON. */
 export const reportFrameSchema = z.object({
   start: z.iso.datetime(),
@@ -56,9 +71,7 @@ export const reportFrameSchema = z.object({
   timezone: z.string(),
   group_by: z.array(z.string()),
   totals: reportTotalsSchema,
-  events_since: z.iso.datetime().nullable().meta({
-    description: "How far single calls are kept, and so how far groups by tag reach; null: all of them are",
-  }),
+  ...reachSchema.shape,
   as_of: z.iso.datetime().nullable().meta({
     description:
       "The newest fact that is in it; older ones of other sessions may be on their way. With `exact=1`: everything up to then is in it",

@@ -2,9 +2,8 @@
  * The erasure of a session. What was said goes in one transaction; what was spent stays, as the ledger of a call
  * that was made. The object stays too, so that nothing late brings the session back.
  */
-import { type Erasure, type ErasedContent, erasedContentSchema } from "@sessionplane/shared/erasure";
-import { formatInstant } from "@sessionplane/shared/fields";
-import { newId } from "@sessionplane/shared/ids";
+import { type Erasure, erasedContentSchema } from "@sessionplane/shared/erasure";
+import { formatInstant, formatInstantOrNull } from "@sessionplane/shared/fields";
 import { NOT_FOUND, type Problem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import { NO_SETTINGS } from "@sessionplane/shared/session";
@@ -14,42 +13,6 @@ import { STALE } from "./settings.ts";
 
 /** `media_trash`: what is in R2 still has to go. `tree`: one row, of places alone. `idempotency`: the ledger's keys. */
 const KEPT = ["session", "usage_events", "erasure", "idempotency", "media_trash", "tree", "_migrations"];
-
-const COUNTS = `SELECT (SELECT count(*) FROM messages) AS messages, (SELECT count(*) FROM overlays) AS summaries,
-  (SELECT count(*) FROM jobs) AS jobs, (SELECT count(*) FROM blocks) AS blocks, (SELECT count(*) FROM entries) AS entries,
-  (SELECT count(*) FROM media) AS attachments`;
-
-type ErasureRow = {
-  readonly id: string;
-  readonly removed: string;
-  readonly erased_at: number;
-  readonly completed_at: number | null;
-};
-
-export class ErasureStore {
-  readonly #sql: SqlStorage;
-
-  constructor(sql: SqlStorage) {
-    this.#sql = sql;
-  }
-
-  countContent(): ErasedContent {
-    return erasedContentSchema.parse(this.#sql.exec(COUNTS).one());
-  }
-
-  find(): ErasureRow | null {
-    return this.#sql.exec<ErasureRow>("SELECT id, removed, erased_at, completed_at FROM erasure").toArray()[0] ?? null;
-  }
-
-  begin(removed: ErasedContent, now: number): void {
-    const sql = "INSERT INTO erasure (only, id, removed, erased_at) VALUES (1, ?, ?, ?)";
-    this.#sql.exec(sql, newId("erasure"), JSON.stringify(removed), now);
-  }
-
-  complete(now: number): void {
-    this.#sql.exec("UPDATE erasure SET completed_at = ? WHERE completed_at IS NULL", now);
-  }
-}
 
 function receiptOf(store: SessionStore): Erasure | null {
   const row = isErased(store) ? store.erasure.find() : null;
@@ -63,7 +26,7 @@ function receiptOf(store: SessionStore): Erasure | null {
     session_id,
     status: isDone ? "complete" : "running",
     erased_at: formatInstant(row.erased_at),
-    completed_at: row.completed_at === null ? null : formatInstant(row.completed_at),
+    completed_at: formatInstantOrNull(row.completed_at),
     stores: {
       session: { status: "erased", removed: erasedContentSchema.parse(JSON.parse(row.removed)) },
       objects: { status: left === 0 ? "erased" : "running", left },

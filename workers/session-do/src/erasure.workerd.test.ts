@@ -95,7 +95,7 @@ describe("an erasure", () => {
     ];
     expect(holding).toEqual(expect.arrayContaining(kept));
     const { stores, kept: left, ...rest } = await erase(session);
-    expect(stores.session.removed).toEqual({ messages: 24, summaries: 1, jobs: 1, blocks: 1, entries: 1, attachments: 2 });
+    expect(stores.session.removed).toEqual({ messages: 24, overlays: 1, jobs: 1, blocks: 1, entries: 1, attachments: 2 });
     expect([left, rest.status, stores.objects, stores.catalog.status]).toEqual([
       { usage_events: 1 },
       "running",

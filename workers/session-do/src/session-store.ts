@@ -14,7 +14,7 @@ import { TextLog } from "@sessionplane/engine/storage/sqlite/text-log";
 import { Sequence } from "@sessionplane/engine/storage/sqlite/sequence";
 import { BlockStore } from "./context/block-store.ts";
 import { PromptStore } from "./context/prompt-store.ts";
-import { ErasureStore } from "./erasure.ts";
+import { ErasureStore } from "./erasure-store.ts";
 import { EventLog } from "./events/event-log.ts";
 import type { FaultPoints } from "./fault-points.ts";
 import { IdempotencyKeys } from "./idempotency.ts";

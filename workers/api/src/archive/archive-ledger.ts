@@ -24,15 +24,20 @@ import { putFile, putManifest } from "./usage-file.ts";
 
 /** Of one file: a few megabytes before they are packed, and never more than a worker can hold. */
 const ROOM: Room = { events: 5_000, bytes: 8 * 1024 * 1024 };
-/** Looked at in one step; each is a call of its object. */
-const MAX_SESSIONS = 100;
+/** Looked at in one step; each is a call of its object and two of D1, of the 1,000 that one invocation may make. */
+const MAX_SESSIONS = 50;
 
 const DAY_MS = 86_400_000;
-export const keptSince = (env: Pick<ApiEnv, "LEDGER_KEPT_DAYS">, now: number): number =>
-  now - Number(env.LEDGER_KEPT_DAYS) * DAY_MS;
+
+/** A value that makes no sense archives nothing: it is a deployment's fault, and there is no way back. */
+export function keptSince({ LEDGER_KEPT_DAYS: days }: Pick<ApiEnv, "LEDGER_KEPT_DAYS">, now: number): number {
+  if (!/^[1-9]\d{0,4}$/.test(days)) throw new Error("LEDGER_KEPT_DAYS is no number of days, 1 at least");
+  return now - Number(days) * DAY_MS;
+}
 
 export type Scope = { readonly tenantId: TenantId; readonly timeZone: string; readonly before: number };
-type Gathered = { readonly rows: ArchivedRow[]; readonly waiting: number; readonly more: boolean; readonly last: string };
+/** `next`: the session after which there may be more; null when there is none. */
+type Gathered = { readonly rows: ArchivedRow[]; readonly waiting: number; readonly next: string | null };
 
 /** How far the catalog has a session's log without a gap: what is behind it never comes as news again. */
 async function confirmedSeq(env: ApiEnv, tenantId: TenantId, id: string): Promise<number> {
@@ -52,9 +57,10 @@ async function confirmedSeq(env: ApiEnv, tenantId: TenantId, id: string): Promis
 async function gather(env: ApiEnv, { tenantId, before }: Scope, after: string): Promise<Gathered> {
   const db = connect(env.CATALOG);
   const rows: ArchivedRow[] = [];
-  const sessions = await sessionsToArchive(db, tenantId, before, after, MAX_SESSIONS);
+  const { ids: sessions, next } = await sessionsToArchive(db, tenantId, before, after, MAX_SESSIONS);
   let waiting = 0;
   let room = ROOM;
+  let done = after;
   for (const session of sessions) {
     // First: what comes between the two is newer than what is confirmed.
     const confirmed = await confirmedSeq(env, tenantId, session);
@@ -64,51 +70,52 @@ async function gather(env: ApiEnv, { tenantId, before }: Scope, after: string): 
     rows.push(...found.rows);
     ({ room } = found);
     // It may have more: the next step looks at it again.
-    if (room.events <= 0 || room.bytes <= 0) return { rows, waiting, more: true, last: after };
+    if (room.events <= 0 || room.bytes <= 0) return { rows, waiting, next: done };
+    done = session;
   }
-  return { rows, waiting, more: sessions.length === MAX_SESSIONS, last: sessions.at(-1) ?? after };
+  return { rows, waiting, next };
 }
 
-async function archiveEvents(env: ApiEnv, scope: Scope): Promise<Pick<ArchiveStep, "files" | "events" | "waiting" | "has_more">> {
-  let waiting = 0;
-  for (let after = "", more = true; more;) {
-    const gathered = await gather(env, scope, after);
-    waiting += gathered.waiting;
-    if (gathered.rows.length > 0) {
-      const file = await putFile(env.CONTENT, scope.tenantId, gathered.rows);
-      const moved = await moveToArchive(env.CATALOG, scope.tenantId, file, gathered.rows, Date.now());
-      // Someone else was faster: theirs is the file that counts.
-      if (!moved) await env.CONTENT.delete(file.key);
-      const files = await allArchives(connect(env.CATALOG), scope.tenantId);
-      await putManifest(env.CONTENT, scope.tenantId, files);
-      return { files: Number(moved), events: moved ? gathered.rows.length : 0, waiting, has_more: true };
-    }
-    ({ last: after, more } = gathered);
-  }
-  return { files: 0, events: 0, waiting, has_more: false };
+/** False: someone else was faster, and theirs is the file that counts. */
+async function store(env: ApiEnv, tenantId: TenantId, rows: readonly ArchivedRow[]): Promise<boolean> {
+  const file = await putFile(env.CONTENT, tenantId, rows);
+  const isMoved = await moveToArchive(env.CATALOG, tenantId, file, rows, Date.now());
+  if (!isMoved) await env.CONTENT.delete(file.key);
+  await putManifest(env.CONTENT, tenantId, await allArchives(connect(env.CATALOG), tenantId));
+  return isMoved;
 }
 
-/** One step. The events of a day may go before its sums, or after. */
-export async function archiveLedger(env: ApiEnv, scope: Scope): Promise<ArchiveStep> {
-  const { has_more: more, ...events } = await archiveEvents(env, scope);
+/** One step, of the sessions after one. The events of a day may go before its sums, or after. */
+export async function archiveLedger(env: ApiEnv, scope: Scope, after = ""): Promise<ArchiveStep> {
+  const { rows, waiting, next } = await gather(env, scope, after);
+  const isStored = rows.length > 0 && (await store(env, scope.tenantId, rows));
   const folded = await foldQuarters(env.CATALOG, scope);
-  return { before: formatInstant(scope.before), ...events, quarters: folded.quarters, has_more: more || folded.more };
+  return {
+    before: formatInstant(scope.before),
+    files: Number(isStored),
+    events: isStored ? rows.length : 0,
+    quarters: folded.quarters,
+    waiting,
+    has_more: next !== null || folded.more,
+    next_cursor: next,
+  };
 }
 
 /** Tenants that one run of the sweep looks at, and steps for each of them. */
-const TENANTS_AT_ONCE = 3;
-const STEPS = 5;
+const TENANTS_AT_ONCE = 2;
+const STEPS = 2;
 
 /** What is older than the plane keeps it, of some tenants: by chance, so that one that can't get on holds no other back. */
 export async function archiveOld(env: ApiEnv, now: number): Promise<{ events: number; quarters: number }> {
   const before = keptSince(env, now);
   const done = { events: 0, quarters: 0 };
   for (const tenant of await tenantsToArchive(connect(env.CATALOG), before, TENANTS_AT_ONCE)) {
-    for (let step = 0, more = true; more && step < STEPS; step++) {
-      const { events, quarters, has_more } = await archiveLedger(env, { ...tenant, before });
-      done.events += events;
-      done.quarters += quarters;
-      more = has_more;
+    let after: string | null = "";
+    for (let step = 0; after !== null && step < STEPS; step++) {
+      const one: ArchiveStep = await archiveLedger(env, { ...tenant, before }, after);
+      done.events += one.events;
+      done.quarters += one.quarters;
+      after = one.next_cursor;
     }
   }
   return done;

@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Grouping } from "@sessionplane/shared/report";
-import { ROLLUP_MS } from "../catalog/rollups.ts";
+import { QUARTER_MS } from "@sessionplane/shared/report";
 import { REMOVE_QUARTERS, SUM_UP_QUARTERS } from "../catalog/usage-days.ts";
 import { bucketsOf } from "../reports/buckets.ts";
 import { reportSql } from "../reports/query.ts";
@@ -19,11 +19,11 @@ const TENANT = "ten_01m8ngf2z2esgbjasbkqkwx8bx";
 test("whole days follow on one another from the first quarter to the last day that is over", () => {
   fc.assert(
     fc.property(zones, fc.nat(300 * 96), fc.integer({ min: 0, max: 500 * DAY_MS }), (zone, quarter, length) => {
-      const first = START + quarter * ROLLUP_MS;
+      const first = START + quarter * QUARTER_MS;
       const before = first + length;
       const days = wholeDays(first, before, zone);
       days.forEach((day, index) => {
-        expect(day.start % ROLLUP_MS).toBe(0);
+        expect(day.start % QUARTER_MS).toBe(0);
         expect(day.end - day.start).toBeGreaterThanOrEqual(22 * HOUR_MS);
         expect(day.end - day.start).toBeLessThanOrEqual(26 * HOUR_MS);
         expect(days[index + 1]?.start ?? day.end).toBe(day.end);
@@ -46,11 +46,11 @@ test("days beside those that are kept are these and what is left of the others",
       const kept: { start: number; end: number }[] = [];
       let place = START - 3 * DAY_MS;
       for (const [gap, hours] of lengths) {
-        kept.push({ start: place + gap * ROLLUP_MS, end: place + gap * ROLLUP_MS + hours * HOUR_MS });
+        kept.push({ start: place + gap * QUARTER_MS, end: place + gap * QUARTER_MS + hours * HOUR_MS });
         place = kept.at(-1)?.end ?? place;
       }
-      const first = START + quarter * ROLLUP_MS;
-      const before = first + length * ROLLUP_MS;
+      const first = START + quarter * QUARTER_MS;
+      const before = first + length * QUARTER_MS;
       const days = wholeDays(first, before, zone);
       const begin = days[0]?.start ?? first;
       const within = kept.filter((day) => day.end > begin && day.start < (days.at(-1)?.end ?? before));
@@ -80,7 +80,7 @@ const schema = readdirSync(migrations)
   .join("\n");
 
 const rollup = fc.record({
-  bucket: fc.nat(60 * 96).map((quarter) => START + quarter * ROLLUP_MS),
+  bucket: fc.nat(60 * 96).map((quarter) => START + quarter * QUARTER_MS),
   session: fc.constantFrom("a", "b"),
   class: fc.constantFrom("input", "output"),
   amount: fc.nat(1_000_000_000),

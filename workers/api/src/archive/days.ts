@@ -1,6 +1,7 @@
 /** Days of a zone whose quarters of an hour are summed up. Pure. */
-import { type Interval, bucketsOf } from "../reports/buckets.ts";
-import { ROLLUP_MS } from "../catalog/rollups.ts";
+import type { Interval } from "@sessionplane/shared/report";
+import { bucketsOf } from "../reports/buckets.ts";
+import { QUARTER_MS } from "@sessionplane/shared/report";
 
 const DAY_MS = 86_400_000;
 /** A day that was begun is cut by the range: from two days before, the one that holds an instant is whole. */
@@ -8,7 +9,7 @@ const MARGIN_MS = 2 * DAY_MS;
 /** So many at once. */
 export const MAX_DAYS = 366;
 
-const floorToQuarter = (instant: number): number => Math.floor(instant / ROLLUP_MS) * ROLLUP_MS;
+const floorToQuarter = (instant: number): number => Math.floor(instant / QUARTER_MS) * QUARTER_MS;
 
 /**
  * Whole days from the one that holds `first` on, that end at or before `before`: in order, without a gap, cut at

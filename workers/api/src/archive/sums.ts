@@ -1,6 +1,7 @@
 /** Sums of usage as `usage_rollups` has them, made of events one by one. Pure. */
 import { isUnpriced } from "@sessionplane/shared/priced-usage";
-import { type KeyedSum, ROLLUP_MS, type Sum } from "../catalog/rollups.ts";
+import { QUARTER_MS } from "@sessionplane/shared/report";
+import type { KeyedSum, Sum } from "../catalog/rollups.ts";
 import type { ArchivedEvent } from "./usage-file.ts";
 
 const KEYS = ["bucket", "session_id", "user_id", "provider", "model", "purpose", "class"] as const;
@@ -31,7 +32,7 @@ export class Sums {
 export function sumsOfEvent({ session_id, event }: ArchivedEvent): KeyedSum[] {
   const unpriced = event.adjustment?.unpriced_change ?? Number(isUnpriced(event));
   return event.lines.map((line, index) => ({
-    bucket: Math.floor(event.occurred_at / ROLLUP_MS) * ROLLUP_MS,
+    bucket: Math.floor(event.occurred_at / QUARTER_MS) * QUARTER_MS,
     session_id,
     user_id: event.user_id ?? "",
     provider: event.provider,

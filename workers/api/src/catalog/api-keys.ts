@@ -1,7 +1,7 @@
 /** The `api_keys` table. `owner` is the tenant, or `operator`: no query is written without one. */
 import { and, eq, isNull, lt, or } from "drizzle-orm";
 import type { ApiKey } from "@sessionplane/shared/api-key";
-import { formatInstant } from "@sessionplane/shared/fields";
+import { formatInstant, formatInstantOrNull } from "@sessionplane/shared/fields";
 import { type ApiKeyId, type TenantId, parseId } from "@sessionplane/shared/ids";
 import type { Principal } from "../http/principal.ts";
 import { type AuditEntry, auditStatement } from "./audit-events.ts";
@@ -103,8 +103,6 @@ export async function touchKey(db: CatalogDb, keyId: string, now: number): Promi
     .where(and(eq(apiKeys.id, keyId), or(isNull(apiKeys.lastUsedAt), lt(apiKeys.lastUsedAt, now - LAST_USED_EVERY_MS))));
 }
 
-const instantOrNull = (ms: number | null) => (ms === null ? null : formatInstant(ms));
-
 function toApiKey(row: typeof apiKeys.$inferSelect): ApiKey {
   return {
     id: row.id,
@@ -113,8 +111,8 @@ function toApiKey(row: typeof apiKeys.$inferSelect): ApiKey {
     start: row.start,
     scopes: row.scopes,
     created_at: formatInstant(row.createdAt),
-    expires_at: instantOrNull(row.expiresAt),
-    revoked_at: instantOrNull(row.revokedAt),
-    last_used_at: instantOrNull(row.lastUsedAt),
+    expires_at: formatInstantOrNull(row.expiresAt),
+    revoked_at: formatInstantOrNull(row.revokedAt),
+    last_used_at: formatInstantOrNull(row.lastUsedAt),
   };
 }

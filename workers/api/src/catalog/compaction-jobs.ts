@@ -1,8 +1,8 @@
 /** The `compaction_jobs` table: what the session objects say of their jobs, across sessions and tenants. */
 import { and, eq } from "drizzle-orm";
 import type { CompactionJob, JobState } from "@sessionplane/shared/compaction-job";
-import type { TenantId } from "@sessionplane/shared/ids";
 import type { CatalogDb } from "./db.ts";
+import type { TenantScope } from "./scope.ts";
 import { type InstantList, inOrder, pastCursor, within } from "./instant-list.ts";
 import { compactionJobs } from "./schema.ts";
 
@@ -11,7 +11,7 @@ export type JobFilter = InstantList & { readonly state?: JobState | undefined };
 export type TenantJob = CompactionJob & { readonly tenant_id: string };
 
 /** One row more than the limit. */
-export async function listJobs(db: CatalogDb, scope: TenantId | "all_tenants", filter: JobFilter): Promise<TenantJob[]> {
+export async function listJobs(db: CatalogDb, scope: TenantScope, filter: JobFilter): Promise<TenantJob[]> {
   const rows = await db
     .select()
     .from(compactionJobs)

@@ -1,11 +1,11 @@
 /** The `price_aliases` table. Rows are never changed: an alias holds until another one of its model takes over. */
 import { and, eq } from "drizzle-orm";
 import { formatInstant } from "@sessionplane/shared/fields";
-import type { TenantId } from "@sessionplane/shared/ids";
 import type { PriceAlias } from "@sessionplane/shared/price-alias";
 import type { AliasRow } from "../billing/resolve-price.ts";
 import { type AuditEntry, auditStatement } from "./audit-events.ts";
 import type { CatalogDb } from "./db.ts";
+import type { TenantScope } from "./scope.ts";
 import { type InstantList, inOrder, pastCursor } from "./instant-list.ts";
 import { PLANE } from "./price-entries.ts";
 import { priceAliases } from "./ledger-schema.ts";
@@ -40,7 +40,7 @@ export type AliasFilter = Omit<InstantList, "createdAt"> & {
 };
 
 /** One row more than the limit, by the time of recording. */
-export async function listAliases(db: CatalogDb, scope: TenantId | "all_tenants", filter: AliasFilter): Promise<PriceAlias[]> {
+export async function listAliases(db: CatalogDb, scope: TenantScope, filter: AliasFilter): Promise<PriceAlias[]> {
   const rows = await db
     .select()
     .from(priceAliases)

@@ -6,6 +6,7 @@ import { formatUsdPerMillion } from "@sessionplane/shared/money";
 import type { Price, UsageClass } from "@sessionplane/shared/price";
 import { type AliasRow, type ModelName, type ModelPrices, type PriceRow, effectiveTo } from "../billing/resolve-price.ts";
 import type { CatalogDb } from "./db.ts";
+import type { TenantScope } from "./scope.ts";
 import { type InstantList, inOrder, pastCursor } from "./instant-list.ts";
 import { PLANE } from "./price-entries.ts";
 import { priceAliases, prices } from "./ledger-schema.ts";
@@ -63,7 +64,7 @@ const EFFECTIVE_TO = sql<number | null>`(SELECT min(next.effective_from) FROM pr
     AND next.class = prices.class AND next.tier_min = prices.tier_min AND next.effective_from > prices.effective_from)`;
 
 /** One row more than the limit, by the time of recording. */
-export async function listPrices(db: CatalogDb, scope: TenantId | "all_tenants", filter: PriceFilter): Promise<Price[]> {
+export async function listPrices(db: CatalogDb, scope: TenantScope, filter: PriceFilter): Promise<Price[]> {
   const rows = await db
     .select({ ...getTableColumns(prices), effectiveTo: EFFECTIVE_TO })
     .from(prices)

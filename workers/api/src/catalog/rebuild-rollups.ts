@@ -3,6 +3,7 @@
  * unless it is still all that is in files. What is in the catalog is summed up in the same transaction, so that a
  * call that comes meanwhile is in it, or is added to it.
  */
+import { MORE_THAN_A_DAY_MS } from "@sessionplane/shared/report";
 import { sql } from "drizzle-orm";
 import { newId } from "@sessionplane/shared/ids";
 import type { AuditEntry } from "./audit-events.ts";
@@ -16,7 +17,7 @@ export type FiledSums = { readonly files: number; readonly sums: readonly KeyedS
 const SUMS_A_STATEMENT = 500;
 
 const noDayAcross = ({ tenantId }: RollupRange, instant: number) => sql`NOT EXISTS (SELECT 1 FROM usage_days
-WHERE tenant_id = ${tenantId} AND start > ${instant} - 172800000 AND start < ${instant} AND "end" > ${instant})`;
+WHERE tenant_id = ${tenantId} AND start > ${instant} - ${MORE_THAN_A_DAY_MS} AND start < ${instant} AND "end" > ${instant})`;
 
 const isStill = (range: RollupRange, files: number) => sql`
 (SELECT count(*) FROM usage_archives WHERE tenant_id = ${range.tenantId} AND last_occurred_at >= ${range.start}

@@ -2,13 +2,11 @@
 import { sql } from "drizzle-orm";
 import type { SessionId, TenantId } from "@sessionplane/shared/ids";
 import { formatMoney } from "@sessionplane/shared/money";
+import { QUARTER_MS } from "@sessionplane/shared/report";
 import { formatInstant } from "@sessionplane/shared/fields";
 import type { UsageClass } from "@sessionplane/shared/price";
 import type { RollupDifference, SessionDifference } from "@sessionplane/shared/ledger-check";
 import { type CatalogDb, batchOf } from "./db.ts";
-
-/** A quarter of an hour, in milliseconds. */
-export const ROLLUP_MS = 15 * 60 * 1000;
 
 /** Half open, in whole quarters of an hour. */
 export type RollupRange = { readonly tenantId: TenantId; readonly start: number; readonly end: number };
@@ -34,7 +32,7 @@ export type KeyedSum = SumKey & Sum;
 
 export const KEY = sql.raw("tenant_id, bucket, session_id, user_id, provider, model, purpose, class");
 /** Written out: a parameter is a float, and so would be what is divided by it. */
-const QUARTER = sql.raw(String(ROLLUP_MS));
+const QUARTER = sql.raw(String(QUARTER_MS));
 export const SUMS = sql.raw("events, quantity, list_nano, billed_nano, unpriced_events");
 
 /** The rollups that the events make, as the projection counts them one by one. */

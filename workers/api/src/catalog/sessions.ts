@@ -10,6 +10,7 @@ import { type SessionId, type TenantId, parseId } from "@sessionplane/shared/ids
 import { formatMoney } from "@sessionplane/shared/money";
 import { type Session, type SessionSettings, compactionStateSchema, sessionStatusSchema } from "@sessionplane/shared/session";
 import { type CatalogDb, isUniqueViolation } from "./db.ts";
+import type { TenantScope } from "./scope.ts";
 import { type InstantBounds, type InstantList, inOrder, pastCursor, within } from "./instant-list.ts";
 import { sessions } from "./schema.ts";
 
@@ -193,7 +194,7 @@ export async function takeForSweep(db: CatalogDb, limit: number): Promise<{ tena
 }
 
 /** The instant of the newest fact that the catalog has applied; null before the first. */
-export async function catalogAsOf(db: CatalogDb, scope: TenantId | "all_tenants"): Promise<string | null> {
+export async function catalogAsOf(db: CatalogDb, scope: TenantScope): Promise<string | null> {
   const newest = db.select({ at: max(sessions.updatedAt) }).from(sessions);
   const row = await (scope === "all_tenants" ? newest : newest.where(eq(sessions.tenantId, scope))).get();
   return row === undefined || row.at === null ? null : formatInstant(row.at);

@@ -3,9 +3,10 @@ import { and, eq, gte, lt, sql } from "drizzle-orm";
 import { formatInstant } from "@sessionplane/shared/fields";
 import { type TenantId, parseId } from "@sessionplane/shared/ids";
 import type { UsageArchive } from "@sessionplane/shared/ledger-archive";
+import { MORE_THAN_A_DAY_MS } from "@sessionplane/shared/report";
 import { formatMoney } from "@sessionplane/shared/money";
 import { sumOf } from "@sessionplane/shared/priced-usage";
-import type { TenantScope } from "../http/tenant-scope.ts";
+import type { TenantScope } from "./scope.ts";
 import type { CatalogDb } from "./db.ts";
 import { type InstantList, inOrder, pastCursor, within } from "./instant-list.ts";
 import { usageArchives } from "./ledger-schema.ts";
@@ -24,9 +25,6 @@ export type ArchivedRow = {
 };
 
 export type StoredFile = Pick<UsageArchive, "id" | "key" | "bytes" | "sha256">;
-
-/** Longer than any day: what may be left of the one that holds an instant. */
-const MORE_THAN_A_DAY_MS = 48 * 60 * 60 * 1000;
 
 /** Some tenants with usage before an instant, in no order. Across tenants: for the sweep. */
 export async function tenantsToArchive(
@@ -50,18 +48,35 @@ export async function tenantsToArchive(
   });
 }
 
-/** Sessions with events before an instant, by id. */
+/** Sessions that one look walks over, from one to the next in the index. */
+const MAX_WALKED = 500;
+
+/**
+ * Sessions with events before an instant, by id; as many as wanted, or fewer. `next`: the one after which there may be
+ * more; null when there is none.
+ */
 export async function sessionsToArchive(
   db: CatalogDb,
   tenantId: TenantId,
   before: number,
   after: string,
   limit: number,
-): Promise<string[]> {
-  const rows = await db.all<{ id: string }>(sql`
-SELECT DISTINCT session_id AS id FROM usage_events
-WHERE tenant_id = ${tenantId} AND occurred_at < ${before} AND session_id > ${after} ORDER BY session_id LIMIT ${limit}`);
-  return rows.map(({ id }) => id);
+): Promise<{ ids: string[]; next: string | null }> {
+  const walked = await db.all<{ id: string; old: number }>(sql`
+WITH RECURSIVE walk (id) AS (
+  SELECT min(session_id) FROM usage_events WHERE tenant_id = ${tenantId} AND session_id > ${after}
+  UNION ALL
+  SELECT (SELECT min(session_id) FROM usage_events WHERE tenant_id = ${tenantId} AND session_id > walk.id)
+  FROM walk WHERE walk.id IS NOT NULL
+  LIMIT ${MAX_WALKED})
+SELECT id, EXISTS (SELECT 1 FROM usage_events AS e
+  WHERE e.tenant_id = ${tenantId} AND e.session_id = walk.id AND e.occurred_at < ${before}) AS old
+FROM walk WHERE id IS NOT NULL`);
+  const old = walked.filter((one) => one.old === 1).map(({ id }) => id);
+  const ids = old.slice(0, limit);
+  const isCut = old.length > limit || walked.length === MAX_WALKED;
+  const last = old.length > limit ? ids.at(-1) : walked.at(-1)?.id;
+  return { ids, next: isCut ? (last ?? null) : null };
 }
 
 /** Up to where in its log a session's events are all of before an instant; 0: its first is not. */

@@ -1,7 +1,8 @@
 /** The `usage_days` table: what quarters of an hour become once they are old. A sum is in one of the two, never in both. */
+import { MORE_THAN_A_DAY_MS } from "@sessionplane/shared/report";
 import { sql } from "drizzle-orm";
 import type { TenantId } from "@sessionplane/shared/ids";
-import type { Interval } from "../reports/buckets.ts";
+import type { Interval } from "@sessionplane/shared/report";
 import type { CatalogDb } from "./db.ts";
 
 /** The first quarter of a tenant's; null: it has none. */
@@ -16,7 +17,7 @@ export async function firstQuarter(db: CatalogDb, tenantId: TenantId): Promise<n
 export async function daysWithin(db: CatalogDb, tenantId: TenantId, start: number, end: number): Promise<Interval[]> {
   return db.all<Interval>(sql`
 WITH RECURSIVE kept(start) AS (
-  SELECT min(start) FROM usage_days WHERE tenant_id = ${tenantId} AND start > ${start} - 172800000 AND start < ${end}
+  SELECT min(start) FROM usage_days WHERE tenant_id = ${tenantId} AND start > ${start} - ${MORE_THAN_A_DAY_MS} AND start < ${end}
   UNION ALL
   SELECT (SELECT min(d.start) FROM usage_days AS d WHERE d.tenant_id = ${tenantId} AND d.start > kept.start AND d.start < ${end})
   FROM kept WHERE kept.start IS NOT NULL),
@@ -54,7 +55,7 @@ export async function foldIntoDays(catalog: D1Database, tenantId: TenantId, days
 
 export async function hasDays(db: CatalogDb, tenantId: TenantId, start: number, end: number): Promise<boolean> {
   const rows = await db.all(sql`
-SELECT 1 FROM usage_days WHERE tenant_id = ${tenantId} AND start > ${start} - 172800000 AND start < ${end} AND "end" > ${start} LIMIT 1`);
+SELECT 1 FROM usage_days WHERE tenant_id = ${tenantId} AND start > ${start} - ${MORE_THAN_A_DAY_MS} AND start < ${end} AND "end" > ${start} LIMIT 1`);
   return rows.length > 0;
 }
 
@@ -62,7 +63,7 @@ SELECT 1 FROM usage_days WHERE tenant_id = ${tenantId} AND start > ${start} - 17
 export async function dayCutBy(db: CatalogDb, tenantId: TenantId, instants: readonly number[]): Promise<Interval | null> {
   const [row] = await db.all<Interval>(sql`
 SELECT d.start AS start, d."end" AS "end" FROM json_each(${JSON.stringify(instants)}) AS i
-CROSS JOIN usage_days AS d ON d.tenant_id = ${tenantId} AND d.start > i.value - 172800000 AND d.start < i.value
+CROSS JOIN usage_days AS d ON d.tenant_id = ${tenantId} AND d.start > i.value - ${MORE_THAN_A_DAY_MS} AND d.start < i.value
 WHERE d."end" > i.value LIMIT 1`);
   return row ?? null;
 }

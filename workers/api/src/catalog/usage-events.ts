@@ -1,16 +1,15 @@
 /** The `usage_events` table: every event of every session, for lists across them. The projection alone writes it. */
 import { and, eq, isNull, sql } from "drizzle-orm";
 import { formatInstant } from "@sessionplane/shared/fields";
-import type { TenantId } from "@sessionplane/shared/ids";
 import type { UnpricedModel, UsageClass } from "@sessionplane/shared/price";
 import { type StoredUsage, explainUsage, toUsageEvent } from "@sessionplane/shared/priced-usage";
 import type { ExplainedUsage, UsageEvent } from "@sessionplane/shared/usage-event";
 import type { CatalogDb } from "./db.ts";
+import type { TenantScope } from "./scope.ts";
 import { type InstantList, inOrder, pastCursor, within } from "./instant-list.ts";
 import { usageEvents } from "./ledger-schema.ts";
 
 export type EventRow = typeof usageEvents.$inferSelect;
-type Scope = TenantId | "all_tenants";
 
 export type UsageFilter = Omit<InstantList, "createdAt"> & {
   readonly occurredAt: InstantList["createdAt"];
@@ -28,9 +27,9 @@ export type TenantUsageEvent = UsageEvent & { readonly tenant_id: string };
 
 const equals = (column: Parameters<typeof eq>[0], value: string | undefined) =>
   value === undefined ? undefined : eq(column, value);
-const ofScope = (scope: Scope) => (scope === "all_tenants" ? undefined : eq(usageEvents.tenantId, scope));
+const ofScope = (scope: TenantScope) => (scope === "all_tenants" ? undefined : eq(usageEvents.tenantId, scope));
 /** Of one event: tenant by tenant, since an event is found within its tenant. */
-const ofEvent = (scope: Scope, eventId: string) =>
+const ofEvent = (scope: TenantScope, eventId: string) =>
   and(
     scope === "all_tenants" ? sql`${usageEvents.tenantId} IN (SELECT id FROM tenants)` : ofScope(scope),
     eq(usageEvents.eventId, eventId),
@@ -54,7 +53,7 @@ const IS_INCONSISTENT = sql`${usageEvents.adjusts} IS NULL
   AND coalesce((SELECT c.inconsistent FROM ${CORRECTIONS} ORDER BY c.seq DESC LIMIT 1), ${usageEvents.inconsistent}) = 1`;
 
 /** One row more than the limit, by the time of the call. */
-export async function listUsageEvents(db: CatalogDb, scope: Scope, filter: UsageFilter): Promise<TenantUsageEvent[]> {
+export async function listUsageEvents(db: CatalogDb, scope: TenantScope, filter: UsageFilter): Promise<TenantUsageEvent[]> {
   const { occurredAt } = usageEvents;
   const rows = await db
     .select()
@@ -82,7 +81,7 @@ export async function listUsageEvents(db: CatalogDb, scope: Scope, filter: Usage
 const stored = ({ event, recordedAt }: Pick<EventRow, "event" | "recordedAt">): StoredUsage => ({ event, recordedAt });
 
 /** At most two: an event's id is its session's. */
-export async function explainEvents(db: CatalogDb, scope: Scope, eventId: string): Promise<ExplainedUsage[]> {
+export async function explainEvents(db: CatalogDb, scope: TenantScope, eventId: string): Promise<ExplainedUsage[]> {
   const rows = await db.select().from(usageEvents).where(ofEvent(scope, eventId)).limit(2).all();
   const adjustments = await adjustmentsOf(db, rows);
   return rows.map((row) => explainUsage(row.sessionId, stored(row), (adjustments.get(placeOf(row)) ?? []).map(stored)));
@@ -113,7 +112,7 @@ export async function adjustmentsOf(
 /** Calls of a range, not their corrections, the oldest first; one more than the limit. */
 export async function callsBetween(
   db: CatalogDb,
-  scope: Scope,
+  scope: TenantScope,
   filter: Pick<UsageFilter, "limit" | "cursor" | "occurredAt" | "provider" | "model">,
 ): Promise<EventRow[]> {
   const { occurredAt } = usageEvents;
@@ -149,7 +148,7 @@ type UnpricedRow = {
  * Classes of models that were used and have no price, the most used first. What holds of a call is its last
  * correction's word, which may have priced one class and not the other, or have taken a price away.
  */
-export async function unpricedModels(db: CatalogDb, scope: Scope, limit: number): Promise<UnpricedModel[]> {
+export async function unpricedModels(db: CatalogDb, scope: TenantScope, limit: number): Promise<UnpricedModel[]> {
   const tenant = scope === "all_tenants" ? sql`true` : sql`u.tenant_id = ${scope}`;
   const rows = await db.all<UnpricedRow>(sql`
 SELECT u.provider AS provider, u.model AS model, line.value->>'$.class' AS class, count(*) AS events,

@@ -2,9 +2,8 @@
 import type { TenantId } from "@sessionplane/shared/ids";
 import { NOT_FOUND, type Problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
+import type { TenantScope } from "../catalog/scope.ts";
 import type { Principal } from "./principal.ts";
-
-export type TenantScope = TenantId | "all_tenants";
 
 export function scopeOf(principal: Principal, asked: TenantId | undefined): Result<TenantScope, Problem> {
   if (principal.kind === "operator") return ok(asked ?? "all_tenants");

@@ -2,7 +2,7 @@
 import { idOfSameMoment, momentOf } from "@sessionplane/shared/ids";
 import { isUnpriced, sumOf } from "@sessionplane/shared/priced-usage";
 import type { FactBatch, JobFact, SessionFact, UsageFact } from "@sessionplane/shared/queue/fact";
-import { ROLLUP_MS } from "../catalog/rollups.ts";
+import { QUARTER_MS } from "@sessionplane/shared/report";
 
 type Owner = { readonly tenant: string; readonly session: string };
 
@@ -10,7 +10,7 @@ const usageRow = (owner: Owner, { seq, recorded_at: recorded, event }: UsageFact
   ...owner,
   seq,
   recorded,
-  bucket: Math.floor(event.occurred_at / ROLLUP_MS) * ROLLUP_MS,
+  bucket: Math.floor(event.occurred_at / QUARTER_MS) * QUARTER_MS,
   list: sumOf(event.lines.map((line) => line.list_nano)),
   billed: sumOf(event.lines.map((line) => line.billed_nano)),
   unpriced: event.adjustment?.unpriced_change ?? Number(isUnpriced(event)),

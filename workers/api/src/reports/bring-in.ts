@@ -9,7 +9,7 @@ import { type Result, err, ok } from "@sessionplane/shared/result";
 import { type CatalogDb, connect } from "../catalog/db.ts";
 import { catalogAsOf, sessionIdsToAsk, tenantOfSession } from "../catalog/sessions.ts";
 import type { ApiEnv } from "../env.ts";
-import type { TenantScope } from "../http/tenant-scope.ts";
+import type { TenantScope } from "../catalog/scope.ts";
 import { applyFacts, inGroups } from "../projection/consume-facts.ts";
 import { callObject } from "../session-client.ts";
 

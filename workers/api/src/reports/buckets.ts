@@ -1,11 +1,7 @@
 /** A range cut into buckets of a time zone, daylight saving included. Pure. */
-import type { Bucket } from "@sessionplane/shared/report";
+import { type Bucket, type Interval, QUARTER_MS } from "@sessionplane/shared/report";
 import { Zone } from "./zone.ts";
 
-/** Half-open, epoch milliseconds. */
-export type Interval = { readonly start: number; readonly end: number };
-
-const QUARTER_MS = 15 * 60 * 1_000;
 const HOUR_MS = 60 * 60 * 1_000;
 const DAY_MS = 24 * HOUR_MS;
 

@@ -1,7 +1,7 @@
 /** The SQL that explains a report's cell: its calls' lines by model, class and price. */
 import { type LineSum, lineSumSchema, lineSums } from "@sessionplane/shared/explained-cost";
-import type { TenantScope } from "../http/tenant-scope.ts";
-import type { Interval } from "./buckets.ts";
+import type { TenantScope } from "../catalog/scope.ts";
+import type { Interval } from "@sessionplane/shared/report";
 import { EVENTS_OF, type ReportFilter, type ReportSql } from "./query.ts";
 
 /** `value` null: calls without such a tag. */

@@ -2,7 +2,7 @@
 import { formatInstant } from "@sessionplane/shared/fields";
 import { formatMoney } from "@sessionplane/shared/money";
 import type { CostRow, Grouping, ReportTotals, UsageRow } from "@sessionplane/shared/report";
-import type { Interval } from "./buckets.ts";
+import type { Interval } from "@sessionplane/shared/report";
 import type { ReportRow } from "./query.ts";
 
 /** As the query gives them: in the order of the keys asked for. */

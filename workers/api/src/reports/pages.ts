@@ -3,7 +3,7 @@
  * never cut: its rows are of one moment, and what follows begins after it.
  */
 import type { Grouping } from "@sessionplane/shared/report";
-import type { Interval } from "./buckets.ts";
+import type { Interval } from "@sessionplane/shared/report";
 import { type GroupPlace, type ReportRow, type RowLimits, placeOf } from "./query.ts";
 
 /** About 1.5 MB; far more than the classes of one group. */

@@ -4,11 +4,9 @@
  * `whole-days.ts` refuses a bucket that would cut one. Tags are on events alone: a report by tag takes everything
  * from them, and reaches no further back than they are kept.
  */
-import { type Grouping, REPORT_GROUPS, type ReportGroup } from "@sessionplane/shared/report";
-import type { TenantScope } from "../http/tenant-scope.ts";
-import type { Interval } from "./buckets.ts";
-
-const QUARTER_MS = 15 * 60 * 1000;
+import { QUARTER_MS, type Grouping, REPORT_GROUPS, type ReportGroup } from "@sessionplane/shared/report";
+import type { TenantScope } from "../catalog/scope.ts";
+import type { Interval } from "@sessionplane/shared/report";
 
 export type ReportFilter = {
   readonly sessionId?: string | undefined;

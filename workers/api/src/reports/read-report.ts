@@ -4,8 +4,8 @@ import type { Grouping } from "@sessionplane/shared/report";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import { connect } from "../catalog/db.ts";
 import { eventsSinceQuery } from "../catalog/usage-archives.ts";
-import type { TenantScope } from "../http/tenant-scope.ts";
-import type { Interval } from "./buckets.ts";
+import type { TenantScope } from "../catalog/scope.ts";
+import type { Interval } from "@sessionplane/shared/report";
 import { type ReportFilter, type ReportRow, type RowLimits, reportSql } from "./query.ts";
 import { cutDayStatement, refusalOf } from "./whole-days.ts";
 

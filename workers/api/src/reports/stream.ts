@@ -1,7 +1,7 @@
 /** A report sent as it is read: CSV and NDJSON. */
 import type { ReportTotals } from "@sessionplane/shared/report";
 import { streamText } from "../http/stream-text.ts";
-import type { Interval } from "./buckets.ts";
+import type { Interval } from "@sessionplane/shared/report";
 import { Totals } from "./fold.ts";
 import type { ReportPage } from "./pages.ts";
 import type { ReportRow } from "./query.ts";

@@ -1,9 +1,10 @@
 /** Reports that reach back to where usage is kept by day, and events are in files: what they may ask for. */
+import { MORE_THAN_A_DAY_MS } from "@sessionplane/shared/report";
 import { formatInstant } from "@sessionplane/shared/fields";
 import { type Problem, problem } from "@sessionplane/shared/problem";
 import { splitAtQuarters } from "./query.ts";
-import type { TenantScope } from "../http/tenant-scope.ts";
-import type { Interval } from "./buckets.ts";
+import type { TenantScope } from "../catalog/scope.ts";
+import type { Interval } from "@sessionplane/shared/report";
 
 const refuse = (detail: string): Problem =>
   problem("range_too_fine", detail, { errors: [{ pointer: "?bucket", code: "range_too_fine", message: detail }] });
@@ -11,7 +12,7 @@ const refuse = (detail: string): Problem =>
 /** ?1 the instants between which buckets lie, ?2 tenant or null. A tenant's own days alone are looked at. */
 const cutSql = (whose: string): string => `
 SELECT d.start AS start, d."end" AS "end" FROM json_each(?1) AS i
-CROSS JOIN usage_days AS d ON ${whose} AND d.start > i.value - 172800000 AND d.start < i.value
+CROSS JOIN usage_days AS d ON ${whose} AND d.start > i.value - ${MORE_THAN_A_DAY_MS} AND d.start < i.value
 WHERE d."end" > i.value LIMIT 1`;
 
 /** Finds a bucket's end within a day that is kept whole. */

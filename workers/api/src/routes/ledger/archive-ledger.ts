@@ -25,20 +25,20 @@ export const registerArchiveLedger = (app: App) =>
       summary: "Archive old usage",
       description:
         "Events of calls before an instant go to files in R2, and their sums are kept by day of the tenant's `billing_timezone`. One " +
-        "step a request, in the order of sessions: ask again while `has_more`. Costs and totals stay what they are; the plane does " +
+        "step a request, in the order of sessions: ask again with `next_cursor` while `has_more`. Costs and totals stay what they are; the plane does " +
         "the same by itself with what is older than `LEDGER_KEPT_DAYS`.",
       tags: ["Plane"],
       request: { body: jsonBody(archiveRequestSchema) },
       responses: { 200: json(archiveStepSchema, "What the step did") },
     }),
     async (c) => {
-      const { tenant_id: tenantId, before } = c.req.valid("json");
+      const { tenant_id: tenantId, before, cursor } = c.req.valid("json");
       const db = connect(c.env.CATALOG);
       const tenant = await findTenant(db, tenantId);
       if (tenant === null) return reply(c, err(NO_TENANT));
       const until = before === undefined ? keptSince(c.env, Date.now()) : Date.parse(before);
       if (until > Date.now()) return reply(c, err(IN_THE_FUTURE));
-      const step = await archiveLedger(c.env, { tenantId, timeZone: tenant.settings.billing_timezone, before: until });
+      const step = await archiveLedger(c.env, { tenantId, timeZone: tenant.settings.billing_timezone, before: until }, cursor);
       if (step.files > 0 || step.quarters > 0) await recordAudit(db, auditOf(c, "ledger.archive", step.before, tenantId));
       return reply(c, ok(step));
     },

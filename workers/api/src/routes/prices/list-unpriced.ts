@@ -3,14 +3,17 @@ import * as z from "zod";
 import { tenantIdSchema } from "@sessionplane/shared/ids";
 import { pageOf } from "@sessionplane/shared/page";
 import { unpricedModelSchema } from "@sessionplane/shared/price";
+import { reachSchema } from "@sessionplane/shared/report";
+import { formatInstantOrNull } from "@sessionplane/shared/fields";
 import { ok } from "@sessionplane/shared/result";
 import { connect } from "../../catalog/db.ts";
 import { catalogAsOf } from "../../catalog/sessions.ts";
+import { eventsSince } from "../../catalog/usage-archives.ts";
 import { unpricedModels } from "../../catalog/usage-events.ts";
 import { type App, json, operatorRoute, reply } from "../../http/routes.ts";
 
 const MAX_LISTED = 1_000;
-const listSchema = pageOf(unpricedModelSchema).meta({ id: "UnpricedModels" });
+const listSchema = pageOf(unpricedModelSchema).extend(reachSchema.shape).meta({ id: "UnpricedModels" });
 
 export const registerListUnpriced = (app: App) =>
   app.openapi(
@@ -27,10 +30,13 @@ export const registerListUnpriced = (app: App) =>
     async (c) => {
       const scope = c.req.valid("query").tenant_id ?? "all_tenants";
       const db = connect(c.env.CATALOG);
-      const [data, asOf] = await Promise.all([unpricedModels(db, scope, MAX_LISTED + 1), catalogAsOf(db, scope)]);
-      return reply(
-        c,
-        ok({ data: data.slice(0, MAX_LISTED), has_more: data.length > MAX_LISTED, next_cursor: null, as_of: asOf }),
-      );
+      const [found, asOf, since] = await Promise.all([
+        unpricedModels(db, scope, MAX_LISTED + 1),
+        catalogAsOf(db, scope),
+        eventsSince(db, scope),
+      ]);
+      const data = found.slice(0, MAX_LISTED);
+      const page = { data, has_more: found.length > data.length, next_cursor: null, as_of: asOf };
+      return reply(c, ok({ ...page, events_since: formatInstantOrNull(since) }));
     },
   );

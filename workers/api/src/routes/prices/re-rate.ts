@@ -9,7 +9,7 @@ import { forgetPrices } from "../../billing/price-book.ts";
 import { type Rerated, diffOf, isChanged, rerateAll } from "../../reports/re-rate.ts";
 import { recordAudit } from "../../catalog/audit-events.ts";
 import { type CatalogDb, connect } from "../../catalog/db.ts";
-import { formatInstant } from "@sessionplane/shared/fields";
+import { formatInstantOrNull } from "@sessionplane/shared/fields";
 import { eventsSince } from "../../catalog/usage-archives.ts";
 import { catalogAsOf } from "../../catalog/sessions.ts";
 import { type EventRow, callsBetween } from "../../catalog/usage-events.ts";
@@ -74,7 +74,7 @@ async function reRate(c: Context<AppEnv>, db: CatalogDb, input: Input): Promise<
     dry_run: isDry,
     ...diffOf(all.filter((one) => !behind.has(one))),
     behind: behind.size,
-    events_since: since === null ? null : formatInstant(since),
+    events_since: formatInstantOrNull(since),
     has_more: page.has_more,
     next_cursor: page.next_cursor,
     as_of: asOf,

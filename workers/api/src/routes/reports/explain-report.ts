@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import type * as z from "zod";
 import { type ExplainedCost, MAX_EXPLAINED_LINES, explainCost, explainedCostSchema } from "@sessionplane/shared/explained-cost";
-import { formatInstant } from "@sessionplane/shared/fields";
+import { formatInstant, formatInstantOrNull } from "@sessionplane/shared/fields";
 import { type Problem, problem } from "@sessionplane/shared/problem";
 import { reportFrameSchema } from "@sessionplane/shared/report";
 import { type Result, err, ok } from "@sessionplane/shared/result";
@@ -38,7 +38,7 @@ async function explain(c: Context<AppEnv>, parameters: ExplainQuery): Promise<Re
   if (sums.length > MAX_EXPLAINED_LINES) return err(TOO_FINE);
   const explained: ExplainedCost = explainCost(sums, name !== undefined);
   const range = { start: formatInstant(start), end: formatInstant(end) };
-  return ok({ ...explained, ...range, events_since: since === null ? null : formatInstant(since), as_of: asOf.value });
+  return ok({ ...explained, ...range, events_since: formatInstantOrNull(since), as_of: asOf.value });
 }
 
 export const registerExplainReport = (app: App) =>

@@ -1,7 +1,7 @@
 /** `GET /v1/reports/usage` and `GET /v1/reports/cost`: as JSON, or streamed as CSV or NDJSON. */
 import type { Context } from "hono";
 import * as z from "zod";
-import { formatInstant } from "@sessionplane/shared/fields";
+import { formatInstant, formatInstantOrNull } from "@sessionplane/shared/fields";
 import { type Problem, problem } from "@sessionplane/shared/problem";
 import {
   type Grouping,
@@ -15,9 +15,11 @@ import { type Result, err, ok } from "@sessionplane/shared/result";
 import type { AppEnv } from "../../env.ts";
 import { principalOf } from "../../http/authenticate.ts";
 import { type App, eitherRoute, reply } from "../../http/routes.ts";
-import { type TenantScope, scopeOf } from "../../http/tenant-scope.ts";
+import type { TenantScope } from "../../catalog/scope.ts";
+import { scopeOf } from "../../http/tenant-scope.ts";
 import { reportAsOf } from "../../reports/bring-in.ts";
-import { type Interval, bucketsOf } from "../../reports/buckets.ts";
+import type { Interval } from "@sessionplane/shared/report";
+import { bucketsOf } from "../../reports/buckets.ts";
 import { COST_CSV, USAGE_CSV } from "../../reports/csv.ts";
 import { Totals, costRows, usageRows } from "../../reports/fold.ts";
 import { namesOf } from "../../reports/grouping.ts";
@@ -82,7 +84,7 @@ const VARY = { Vary: "Accept" };
 const CSV_HEADERS = { "Content-Type": "text/csv; charset=utf-8", "Content-Disposition": "attachment; filename=report.csv" };
 const NDJSON_HEADERS = { "Content-Type": "application/x-ndjson" };
 
-const since = (reach: Reach) => ({ events_since: reach.since === null ? null : formatInstant(reach.since) });
+const since = (reach: Reach) => ({ events_since: formatInstantOrNull(reach.since) });
 
 /** Page by page. What was archived since it was looked at breaks it off. */
 async function stream<Row>(c: Context<AppEnv>, prepared: Prepared, kind: Kind<Row>, as: "csv" | "ndjson"): Promise<Response> {

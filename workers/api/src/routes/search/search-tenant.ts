@@ -3,7 +3,7 @@
  * show what was found as it is now. Another tenant's sessions are in another object.
  */
 import * as z from "zod";
-import { formatInstant } from "@sessionplane/shared/fields";
+import { formatInstantOrNull } from "@sessionplane/shared/fields";
 import { sessionIdSchema } from "@sessionplane/shared/ids";
 import { pageOf } from "@sessionplane/shared/page";
 import { ok } from "@sessionplane/shared/result";
@@ -62,7 +62,7 @@ export const registerSearchTenant = (app: App) =>
           data: hits.value,
           has_more: next !== null,
           next_cursor: next === null ? null : encodeCursor([next.score, next.doc]),
-          as_of: at === null ? null : formatInstant(at),
+          as_of: formatInstantOrNull(at),
           complete_through,
         }),
       );

@@ -1,13 +1,16 @@
 /** `GET /v1/usage-events` across sessions, and why one of them costs what it costs. */
 import type { Context } from "hono";
 import * as z from "zod";
+import { formatInstantOrNull } from "@sessionplane/shared/fields";
 import { sessionIdSchema, tenantIdSchema } from "@sessionplane/shared/ids";
 import { pageOf } from "@sessionplane/shared/page";
 import { NOT_FOUND, type Problem, problem } from "@sessionplane/shared/problem";
 import { type Result, err, ok } from "@sessionplane/shared/result";
+import { reachSchema } from "@sessionplane/shared/report";
 import { explainedUsageSchema, purposeSchema, usageEventSchema } from "@sessionplane/shared/usage-event";
 import { type CatalogDb, connect } from "../../catalog/db.ts";
 import { catalogAsOf } from "../../catalog/sessions.ts";
+import { eventsSince } from "../../catalog/usage-archives.ts";
 import { type UsageFilter, explainEvents, listUsageEvents, positionOf } from "../../catalog/usage-events.ts";
 import type { AppEnv } from "../../env.ts";
 import { callOwned } from "../../http/owned-session.ts";
@@ -15,7 +18,8 @@ import { principalOf } from "../../http/authenticate.ts";
 import { boundsOf, flagSchema, instantBounds, pageFrom, pageQuery } from "../../http/list-query.ts";
 import { type App, eitherRoute, json, reply } from "../../http/routes.ts";
 import { streamText } from "../../http/stream-text.ts";
-import { type TenantScope, scopeOf } from "../../http/tenant-scope.ts";
+import type { TenantScope } from "../../catalog/scope.ts";
+import { scopeOf } from "../../http/tenant-scope.ts";
 
 const query = z.strictObject({
   ...pageQuery,
@@ -51,7 +55,9 @@ export const registerListAllUsageEvents = (app: App) =>
         "all of them, whatever the limit. Events that were archived are not among them.",
       tags: ["Usage"],
       request: { query },
-      responses: { 200: json(pageOf(tenantEventSchema).meta({ id: "UsageEventPage" }), "A page, newest first") },
+      responses: {
+        200: json(pageOf(tenantEventSchema).extend(reachSchema.shape).meta({ id: "UsageEventPage" }), "A page, newest first"),
+      },
     }),
     async (c) => {
       const {
@@ -76,8 +82,13 @@ export const registerListAllUsageEvents = (app: App) =>
         ...{ sessionId: session_id, userId: user_id, occurredAt: boundsOf(rest, "occurred_at") },
       };
       if ((c.req.header("Accept") ?? "").includes(NDJSON)) return streamAll(c, db, scope.value, filter);
-      const [rows, asOf] = await Promise.all([listUsageEvents(db, scope.value, filter), catalogAsOf(db, scope.value)]);
-      return reply(c, ok(pageFrom(rows, limit, positionOf, asOf)), 200, { Vary: "Accept" });
+      const [rows, asOf, since] = await Promise.all([
+        listUsageEvents(db, scope.value, filter),
+        catalogAsOf(db, scope.value),
+        eventsSince(db, scope.value),
+      ]);
+      const reach = { events_since: formatInstantOrNull(since) };
+      return reply(c, ok({ ...pageFrom(rows, limit, positionOf, asOf), ...reach }), 200, { Vary: "Accept" });
     },
   );
 
