@@ -27,8 +27,9 @@ export async function send(path: string, { method = "GET", body, accept = "appli
   if (response.ok) return response;
   const refusal: unknown = await response.json().catch(() => null);
   if (refusal === null) return stopWith(`${plane.url} answers ${response.status}. Is it a Sessionplane?`);
-  const { detail, code } = refusal as { detail: string; code: string };
-  return stopWith(`${detail} (${code})`);
+  const { detail, code, errors = [] } = refusal as { detail: string; code: string; errors?: { pointer: string }[] };
+  const where = errors[0]?.pointer ?? "";
+  return stopWith(`${detail.includes(where) ? "" : `${where} `}${detail} (${code})`);
 }
 
 export async function ask<T>(path: string, request: Request = {}): Promise<T> {

@@ -41,24 +41,29 @@ export const usageEvents = sqliteTable(
   ],
 );
 
-/** 15 minutes UTC. `events` counts each event once, on its first line. */
+/** What a sum is of, and what it adds up. `events` counts each event once, on its first line. */
+const sumColumns = () => ({
+  sessionId: text("session_id").notNull(),
+  /** Empty when the event has no user: a key column can't be null. */
+  userId: text("user_id").notNull(),
+  provider: text().notNull(),
+  model: text().notNull(),
+  purpose: text().notNull(),
+  class: text().$type<UsageClass>().notNull(),
+  events: integer().notNull(),
+  quantity: integer().notNull(),
+  listNano: integer("list_nano").notNull(),
+  billedNano: integer("billed_nano").notNull(),
+  unpricedEvents: integer("unpriced_events").notNull(),
+});
+
+/** 15 minutes UTC. */
 export const usageRollups = sqliteTable(
   "usage_rollups",
   {
     tenantId: text("tenant_id").notNull(),
     bucket: integer().notNull(),
-    sessionId: text("session_id").notNull(),
-    /** Empty when the event has no user: a key column can't be null. */
-    userId: text("user_id").notNull(),
-    provider: text().notNull(),
-    model: text().notNull(),
-    purpose: text().notNull(),
-    class: text().$type<UsageClass>().notNull(),
-    events: integer().notNull(),
-    quantity: integer().notNull(),
-    listNano: integer("list_nano").notNull(),
-    billedNano: integer("billed_nano").notNull(),
-    unpricedEvents: integer("unpriced_events").notNull(),
+    ...sumColumns(),
   },
   (t) => [
     primaryKey({ columns: [t.tenantId, t.bucket, t.sessionId, t.userId, t.provider, t.model, t.purpose, t.class] }),
@@ -74,17 +79,7 @@ export const usageDays = sqliteTable(
     /** Where the day begins and, half open, ends. */
     start: integer().notNull(),
     end: integer().notNull(),
-    sessionId: text("session_id").notNull(),
-    userId: text("user_id").notNull(),
-    provider: text().notNull(),
-    model: text().notNull(),
-    purpose: text().notNull(),
-    class: text().$type<UsageClass>().notNull(),
-    events: integer().notNull(),
-    quantity: integer().notNull(),
-    listNano: integer("list_nano").notNull(),
-    billedNano: integer("billed_nano").notNull(),
-    unpricedEvents: integer("unpriced_events").notNull(),
+    ...sumColumns(),
   },
   (t) => [
     primaryKey({ columns: [t.tenantId, t.start, t.end, t.sessionId, t.userId, t.provider, t.model, t.purpose, t.class] }),
