@@ -230,7 +230,7 @@ export async function archivesOf(db: CatalogDb, tenantId: TenantId, start: numbe
 /** As `since`: from this instant on every event is in the catalog; null: every one there is. Epoch milliseconds. */
 export const eventsSinceQuery = (db: CatalogDb, scope: TenantScope) =>
   db
-    .select({ since: sql<number | null>`max(${usageArchives.lastOccurredAt}) + 1` })
+    .select({ since: sql<number | null>`max(${usageArchives.lastOccurredAt}) + 1`.as("since") })
     .from(usageArchives)
     .where(scope === "all_tenants" ? undefined : eq(usageArchives.tenantId, scope));
 
