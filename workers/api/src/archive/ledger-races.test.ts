@@ -11,7 +11,7 @@ import { eventsThrough, moveToArchive } from "../catalog/usage-archives.ts";
 import { REMOVE_QUARTERS, SUM_UP_QUARTERS, foldIntoDays } from "../catalog/usage-days.ts";
 import { rowsOf } from "../projection/rows.ts";
 import { ADD_EVENTS, ADD_TO_ROLLUPS } from "../projection/statements.ts";
-import { readReport } from "../reports/read-report.ts";
+import { type Reach, readReport } from "../reports/read-report.ts";
 import { UNGROUPED } from "../routes/reports/report-query.ts";
 import { bucketsOf } from "../reports/buckets.ts";
 import { checkLedger, rebuildLedger } from "./ledger-check.ts";
@@ -239,4 +239,18 @@ test("a report of quarters that become a day meanwhile is refused, and never sho
         );
   };
   expect(await ask()).toMatchObject({ error: { code: "range_too_fine" } });
+});
+
+test("a report by tag goes on while nothing is archived, and breaks off where calls were", async () => {
+  const ledger = new Ledger();
+  ledger.record(20);
+  const byTag = { groups: [], tags: ["team"] };
+  const buckets = bucketsOf(ledger.range, "day", "UTC", 100) ?? [];
+  const read = (begun?: Reach) =>
+    readReport(ledger.stores.CATALOG, ledger.tenantId, buckets, byTag, {}, { maxRows: 1_000, after: null }, begun);
+  const begun = { since: null };
+  expect(await read(begun)).toMatchObject({ ok: true, value: begun });
+  await ledger.archive();
+  expect(await read(begun)).toMatchObject({ error: { code: "unavailable" } });
+  expect(await read()).toMatchObject({ ok: true, value: { since: expect.any(Number), rows: [] } });
 });

@@ -1,5 +1,5 @@
 /** A report's rows, and whether it may be asked for, as of one moment: what is archived meanwhile changes neither. */
-import type { Problem } from "@sessionplane/shared/problem";
+import { type Problem, problem } from "@sessionplane/shared/problem";
 import type { Grouping } from "@sessionplane/shared/report";
 import { type Result, err, ok } from "@sessionplane/shared/result";
 import { connect } from "../catalog/db.ts";
@@ -13,15 +13,24 @@ import { cutDayStatement, refusalOf } from "./whole-days.ts";
 export type Reach = { readonly since: number | null };
 export type ReportRead = Reach & { readonly rows: readonly ReportRow[] };
 
+const MOVED = problem("unavailable", "Calls were archived while the report was read.");
+
 function reachStatements(catalog: D1Database, scope: TenantScope, buckets: readonly Interval[]): D1PreparedStatement[] {
   const reach = eventsSinceQuery(connect(catalog), scope).toSQL();
   return [catalog.prepare(reach.sql).bind(...reach.params), cutDayStatement(catalog, scope, buckets)];
 }
 
-/** By tag, only events are read: what there is of them, `since` says. */
-function reachOf([reached, cut]: readonly D1Result[], buckets: readonly Interval[], { tags }: Grouping): Result<Reach, Problem> {
+/** By tag, only events are read: what there is of them, `since` says, and that may not move while a report is read. */
+function reachOf(
+  [reached, cut]: readonly D1Result[],
+  buckets: readonly Interval[],
+  { tags }: Grouping,
+  begun?: Reach,
+): Result<Reach, Problem> {
   const since = (reached?.results[0] as { since: number | null } | undefined)?.since ?? null;
-  const refused = tags.length > 0 ? null : refusalOf(buckets, since, cut?.results[0] as Interval | undefined);
+  const hasMoved = begun !== undefined && begun.since !== since;
+  if (tags.length > 0) return hasMoved ? err(MOVED) : ok({ since });
+  const refused = refusalOf(buckets, since, cut?.results[0] as Interval | undefined);
   return refused === null ? ok({ since }) : err(refused);
 }
 
@@ -35,7 +44,7 @@ export async function readReach(
   return reachOf(await catalog.batch(reachStatements(catalog, scope, buckets)), buckets, grouping);
 }
 
-/** Rows by bucket, group and class, in that order. */
+/** Rows by bucket, group and class, in that order. `begun`: the reach with which the report's first page was read. */
 export async function readReport(
   catalog: D1Database,
   scope: TenantScope,
@@ -43,10 +52,11 @@ export async function readReport(
   grouping: Grouping,
   filter: ReportFilter,
   limits: RowLimits,
+  begun?: Reach,
 ): Promise<Result<ReportRead, Problem>> {
   const report = reportSql(scope, buckets, grouping, filter, limits);
   const rows = catalog.prepare(report.text).bind(...report.parameters);
   const [found, ...reached] = await catalog.batch([rows, ...reachStatements(catalog, scope, buckets)]);
-  const reach = reachOf(reached, buckets, grouping);
+  const reach = reachOf(reached, buckets, grouping, begun);
   return reach.ok ? ok({ ...reach.value, rows: (found?.results ?? []) as ReportRow[] }) : reach;
 }

@@ -92,7 +92,7 @@ async function stream<Row>(c: Context<AppEnv>, prepared: Prepared, kind: Kind<Ro
   const reach = await readReach(c.env.CATALOG, scope, buckets, grouping);
   if (!reach.ok) return reply(c, reach);
   const ask = async (part: readonly Interval[], limits: RowLimits) => {
-    const read = await readReport(c.env.CATALOG, scope, part, grouping, filter, limits);
+    const read = await readReport(c.env.CATALOG, scope, part, grouping, filter, limits, reach.value);
     if (!read.ok) throw new Error(read.error.detail);
     return read.value.rows;
   };
